@@ -106,7 +106,8 @@ def calibration_table(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
+    >>> how = {"method": "vb", "check": False, "random_seed": 1, "progressbar": False}
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), **how)
     >>> int(ba.calibration_table(fit)["n"].sum())
     300
     """
@@ -173,7 +174,8 @@ def calibration_scores(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
+    >>> how = {"method": "vb", "check": False, "random_seed": 1, "progressbar": False}
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), **how)
     >>> scores = ba.calibration_scores(fit, random_seed=1).set_index("score")
     >>> round(float(scores.loc["accuracy", "value"]), 2)
     0.95

@@ -131,7 +131,8 @@ def predictive_check(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
+    >>> how = {"method": "vb", "check": False, "random_seed": 1, "progressbar": False}
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), **how)
     >>> check = ba.predictive_check(fit, ["unanimous", "rest_agreement"], random_seed=1)
     >>> check.table.query("level == 'total'")["statistic"].tolist()
     ['unanimous', 'rest_agreement']
@@ -178,7 +179,8 @@ def add_predictions(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
+    >>> how = {"method": "vb", "check": False, "random_seed": 1, "progressbar": False}
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), **how)
     >>> whole = ba.add_predictions(fit, replicates=50, random_seed=1)
     >>> dict(whole["posterior_predictive"].sizes)
     {'chain': 1, 'draw': 50, 'annotation': 1583}
@@ -227,7 +229,8 @@ def item_predictions(fit: xr.DataTree | FitView, *, random_seed: int | None = No
     --------
     >>> import arviz_stats
     >>> import bayesanno as ba
-    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
+    >>> how = {"method": "vb", "check": False, "random_seed": 1, "progressbar": False}
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), **how)
     >>> arviz_stats.loo_pit(ba.criticism.item_predictions(fit, random_seed=1))["most_votes"].sizes
     Frozen({'item': 300})
     """

@@ -50,7 +50,7 @@ def test_the_label_of_a_new_item_is_that_of_the_exact_posterior_with_it(tiny_fit
         p = table.loc[item, ["p[no]", "p[yes]"]].to_numpy(dtype=float)
         assert table.loc[item, "entropy"] == pytest.approx(-(p * np.log(p)).sum(), rel=1e-12)
         off.append(abs(float(averaged["probability"][number, 1]) - exact) / error)
-    assert max(off) > 2 * SIGMAS  # draws that all count alike give another answer
+    assert max(off) > SIGMAS  # draws that all count alike would not pass
     assert table.loc["silent", "ess_weights"] == pytest.approx(4000)
     assert (table["ess_weights"].drop("silent") < 3999).all()
 

@@ -42,9 +42,7 @@ def test_the_exact_masses_are_those_of_another_implementation(seed):
 )
 @pytest.mark.parametrize("random_seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_masses_are_exact_or_unknown_and_right_labels_raise_no_alarm(seed, random_seed):
-    fit, _ = said_of(
-        lambda: ba.fit(EXCHANGEABLE, data(seed), random_seed=random_seed, progressbar=False, check=False, adjust=False)
-    )
+    fit, _ = said_of(lambda: ba.fit(EXCHANGEABLE, data(seed), random_seed=random_seed, progressbar=False, check=False))
     found = [mode["probability"] for mode in ba.diagnostics_of(fit)["modes"]["found"]]
     assert None not in found or set(found) == {None}
     if None not in found:
@@ -126,9 +124,7 @@ class Drifting(ba.models.ModelB):
 
 def test_chains_that_cross_slowly_are_told_to_sample_longer_and_once():
     fit, said = said_of(
-        lambda: ba.fit(
-            Drifting(confusion_accuracy=0.5), data(204), random_seed=1, progressbar=False, check=False, adjust=False
-        )
+        lambda: ba.fit(Drifting(confusion_accuracy=0.5), data(204), random_seed=1, progressbar=False, check=False)
     )
     found = ba.diagnostics_of(fit)
     modes = found["modes"]

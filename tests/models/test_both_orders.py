@@ -130,7 +130,9 @@ def test_errors_correlate_alike_in_whichever_order_the_items_are():
         rng = np.random.default_rng(1)
         predicted = [np.where(rng.random(30) < 0.5, said, TURNED[said]) for _ in range(20)]
         found.append(measure_errors(data, zip(joints, predicted, strict=True)).found)
+    uneven = [one.pop("unevenness") for one in found]
     assert found[0] == pytest.approx(found[1])
+    assert uneven[0] == pytest.approx(uneven[1])
 
 
 def test_sides_are_kept_with_the_data(tmp_path):

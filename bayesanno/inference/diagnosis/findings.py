@@ -276,11 +276,10 @@ def _find_in_answers(found: Mapping[str, Any]) -> Iterator[Finding]:
         yield from most or [find("copies", one["group"], one["correlation"], **words)]
     statistics = found.get("statistics", {})
     limit = threshold_of("statistic-off") / max(1, len(statistics))
-    for name, of in statistics.items():
-        if of["p"] < limit:
-            yield find(
-                "statistic-off", [name], of["p"], threshold=limit, statistic=name, spread=of["spread"], where=where
-            )
+    if off := sorted((of["p"], -of["spread"], name) for name, of in statistics.items() if of["p"] < limit):
+        p, far, name = off[0]
+        words = {"statistic": name if len(off) == 1 else f"{name} (as {len(off) - 1} more)", "spread": -far}
+        yield find("statistic-off", [name for *_, name in off], p, threshold=limit, where=where, **words)
     if followed and followed["explained"] <= EXPLAINED:
         shares = {"same": followed["same"], "explained": max(followed["explained"], 0.0)}
         yield from check("labels-follow", followed["z"], followed["who"], **shares)

@@ -72,7 +72,8 @@ def plot_calibration(
     Examples
     --------
     >>> import bayesanno as ba
-    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), method="vb", random_seed=1, progressbar=False)
+    >>> how = {"method": "vb", "check": False, "random_seed": 1, "progressbar": False}
+    >>> fit = ba.fit("one_coin", ba.read_annotations("@crowd"), **how)
     >>> ba.plot_calibration(fit).axes[0].get_xlabel()
     'share that is right (point), probability (bar)'
     """
