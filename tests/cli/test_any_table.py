@@ -7,7 +7,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.io.sources import open_table
-from bayesanno.io.tools import TOOLS
+from bayesanno.io.write import TOOLS
 from tests.cli.within import run
 
 STRANGE_LABELS = ["nan", "</script>", "nan", "a,b"]
