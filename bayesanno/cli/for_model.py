@@ -21,7 +21,7 @@ from bayesanno.data.frame import WEIGHT
 from bayesanno.io.beside import OF_FILES
 from bayesanno.io.counts import holds_counts
 from bayesanno.io.datasets import options_of
-from bayesanno.io.read import data_of_source
+from bayesanno.io.read import SHAPES, data_of_source
 from bayesanno.io.sources import open_source
 from bayesanno.modeling.class_prior import Term
 from bayesanno.modeling.findings import warn_of
@@ -117,8 +117,10 @@ def _read_counts(model: ba.AnnotationModel, source: Any, options: DataOptions) -
 
 
 def _read_dimensions(
-    _: ba.AnnotationModel, source: Any, options: DataOptions
+    model: ba.AnnotationModel, source: Any, options: DataOptions
 ) -> tuple[ba.MultiAnnotationData, str]:
+    if options.get("format") in SHAPES:
+        options.refuse(("format",), f"{model.name} reads a long table or an export")
     reading = {name: value for name, value in options.reading.items() if name != "label"}
     data = ba.read_multi_annotations(source, options.label, labels=options.labels_by_dimension, **reading)
     return data, data.describe()

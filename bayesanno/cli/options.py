@@ -153,7 +153,14 @@ class Group:
 
 
 _ENTRY = re.compile(r"^(\w+(?:, \w+)*) : .*\n((?: +.*\n?)+)", re.MULTILINE)
-_METAVARS = {"format": None, "encoding": "NAME", "separator": "C", "split": "TEXT", "baseline": "NAME", "labels": "A,B,..."}
+_METAVARS = {
+    "format": None,
+    "encoding": "NAME",
+    "separator": "C",
+    "split": "TEXT",
+    "baseline": "NAME",
+    "labels": "A,B,...",
+}
 _FILES = ("gold_file", "controls", "items", "annotators")
 
 
@@ -186,7 +193,9 @@ def _make_options(*names: str) -> dict[str, Any]:
         elif name in ("label", "labels", "unsure", "same"):
             of_label = LABEL_NAMES if name == "label" else (flags,)
             metavar = {"labels": "A,B,...", "same": "A=B"}.get(name, "COL" if name == "label" else "LABEL")
-            made[name] = Annotated[Texts, value(metavar, f"{said[name].removesuffix('.')}; may be repeated.", *of_label)]
+            made[name] = Annotated[
+                Texts, value(metavar, f"{said[name].removesuffix('.')}; may be repeated.", *of_label)
+            ]
         else:
             metavar = _METAVARS.get(name, "A,B,..." if "Sequence" in kind else "COL")
             what = f"{name_one_of(format_names())}; or the TOML file of a tool." if name == "format" else said[name]
@@ -217,7 +226,11 @@ def options_of(kind: Any) -> dict[str, Any] | None:
     """Return the options of a group; None for any other type."""
     if is_typeddict(kind):
         return get_type_hints(kind, include_extras=True)
-    group = next((one for one in get_args(kind)[1:] if isinstance(one, Group)), None) if get_origin(kind) is Annotated else None
+    group = (
+        next((one for one in get_args(kind)[1:] if isinstance(one, Group)), None)
+        if get_origin(kind) is Annotated
+        else None
+    )
     return None if group is None else dict(group.options)
 
 

@@ -244,7 +244,9 @@ class AnnotationData(Labelled):
         about = getattr(frame, "attrs", {})
         columns = {
             "item": about.get("item_columns", ()) if item_columns is None else as_names(item_columns),
-            "annotator": about.get("annotator_columns", ()) if annotator_columns is None else as_names(annotator_columns),
+            "annotator": about.get("annotator_columns", ())
+            if annotator_columns is None
+            else as_names(annotator_columns),
         }
         usual = SIDES if {*SIDES} <= {*getattr(frame, "columns", ())} else ()
         pair = about.get("sides", usual) if sides is None else as_names(sides)

@@ -135,11 +135,13 @@ def collect_fields(
         )
     roles = [role for role in ("item", "annotator", "label", "gold", "control", *sides) if role in frame]
     text = {role: as_text(frame[role]) for role in roles}
-    for _, _, message in find_faults(frame, {role: text[role] for role in roles if role not in sides}):
+    alone = [role for role in roles if role not in (*sides, *(("gold", "control") if sides else ()))]
+    for _, _, message in find_faults(frame, {role: text[role] for role in alone}):
         raise DataError(f"{message}: correct it, or leave the row out")
     category = frame["label"].dtype
     if labels is None and isinstance(category, pd.CategoricalDtype) and category.ordered:
         labels = [name for name in as_text(pd.Series(category.categories)) if name]
+    labels = frame.attrs.get("labels") if labels is None else labels
     unsure = name_unsure(unsure)
     of_labels = [role for role in ("label", "gold", "control") if role in text]
     spelt = spell_numbers({name for role in of_labels for name in text[role].unique()}, unsure, labels)
@@ -174,7 +176,9 @@ def collect_fields(
         )
     for role, name in (("gold", "gold"), ("control", "controls")):
         if role in text:
-            known = pd.DataFrame({"item": text["item"], "known": text[role]}).query("known != ''").drop_duplicates("item")
+            known = (
+                pd.DataFrame({"item": text["item"], "known": text[role]}).query("known != ''").drop_duplicates("item")
+            )
             found[name] = dict(zip(known["item"], known["known"], strict=True))
     if TIE in unsure and "gold" in found and sides:
         found["gold"] = {name: known for name, known in found["gold"].items() if known != TIE}
@@ -273,7 +277,10 @@ def tabulate(data: Any) -> pd.DataFrame:
     made = pd.DataFrame(table, dtype="str").assign(**described | show_systems(data, data.item, data.swapped))
     own = {*data.sides, WEIGHT}
     made.attrs |= {"item_columns": [name for name in data.item_columns if name not in own]}
-    made.attrs |= {"annotator_columns": [*data.annotator_columns], "sides": list(data.sides) if data.has_systems else []}
+    made.attrs |= {
+        "annotator_columns": [*data.annotator_columns],
+        "sides": list(data.sides) if data.has_systems else [],
+    }
     return made
 
 

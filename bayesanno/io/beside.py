@@ -27,7 +27,16 @@ from bayesanno.io.names import ALIASES, FIELD, cells_of, find, name_of, where
 from bayesanno.io.sources import Source, has_lists, open_source, text_of
 from bayesanno.io.spelling import Spelling
 
-OF_FILES = ("item", "gold", "missing", "strip", "ignore_case", "same", "encoding", "separator")  # options of any of them
+OF_FILES = (
+    "item",
+    "gold",
+    "missing",
+    "strip",
+    "ignore_case",
+    "same",
+    "encoding",
+    "separator",
+)  # options of any of them
 _OPENING = ("encoding", "separator")
 
 
@@ -42,7 +51,9 @@ def open_table(source: Source, options: Mapping[str, Any] | None = None) -> pd.D
     given = {name: value for name, value in (options or {}).items() if name in _OPENING and value is not None}
     frame = open_source(source, **given)
     if frame.attrs["of"] == "json" and has_lists(frame):
-        raise DataError(f"{name_of(frame)} is JSON with nested fields, but must be a table, as CSV, TSV, Parquet or flat JSON")
+        raise DataError(
+            f"{name_of(frame)} is JSON with nested fields, but must be a table, as CSV, TSV, Parquet or flat JSON"
+        )
     return text_of(frame)
 
 
@@ -74,9 +85,16 @@ def open_beside(source: Source, options: Mapping[str, Any], role: str = "item") 
 
 
 def read_known(
-    path: Source, roles: Sequence[str], items: Sequence[str], labels: Sequence[str] | None, options: Mapping[str, Any] | None = None
+    path: Source,
+    roles: Sequence[str],
+    items: Sequence[str],
+    labels: Sequence[str] | None,
+    options: Mapping[str, Any] | None = None,
+    spelt: Sequence[str] = (),
 ) -> dict[str, str]:
     """Read the true labels of some items from a file with a column for the item and one for the first role it has.
+
+    Spellings that options join are those in `spelt`, or in `labels`.
 
     Raises
     ------
@@ -96,7 +114,7 @@ def read_known(
         known = listed([*ALIASES[roles[0]], *ALIASES[roles[1]]], most=20)
         raise DataError(f"{name_of(table)} has no column of true labels: looked for {known} among "
                         f"{listed(list(table.columns))}: rename the column to {roles[0]!r}")  # fmt: skip
-    said = table[column].replace(Spelling.of(options or {}, labels or ()).join([table[column]]))
+    said = table[column].replace(Spelling.of(options or {}, spelt or labels or ()).join([table[column]]))
     said = said.replace(spell_numbers(said.unique(), (), labels or None)) if labels is not None else said
     names = table.iloc[:, 0]
     rows = np.flatnonzero((said != "").to_numpy())
@@ -108,12 +126,16 @@ def read_known(
         if item not in annotated:
             strange.setdefault(item, row)
         elif labels is not None and label not in labels:
-            code = f"; if it stands for a missing answer, use {option('missing', label)}" if label in MISSING_CODES else ""
+            code = (
+                f"; if it stands for a missing answer, use {option('missing', label)}" if label in MISSING_CODES else ""
+            )
             raise DataError(f"{where(table, row)}: label {label!r} of item {item!r} is not among the declared labels, "
                             f"{listed(labels)}{nearest(label, labels)}{code}; declare unused labels with "
                             f"{option('labels')} when reading annotations")  # fmt: skip
         elif found.setdefault(item, label) != label:
-            raise DataError(f"{where(table, row)}: item {item!r} has two labels, {found[item]!r} and {label!r}: keep one")
+            raise DataError(
+                f"{where(table, row)}: item {item!r} has two labels, {found[item]!r} and {label!r}: keep one"
+            )
     if strange:
         item, row = next(iter(strange.items()))
         if not found:
@@ -130,10 +152,11 @@ def add_known(
 ) -> pd.DataFrame:
     """Return a long table with known labels, of a file or a mapping, as its column of gold or of controls."""
     items, sides = [name for name in table["item"].unique() if name], table.attrs.get("sides") or ()
+    spelt = declared or list(filter(None, table["label"].unique()))
     unsure, attrs = table.attrs.get("unsure", ()), table.attrs
     if isinstance(known, Mapping):
         found = {str(item): str(label) for item, label in known.items()}
-        written = Spelling.of(options, declared or ()).join([pd.Series([*found.values()], dtype="str")]) if found else {}
+        written = Spelling.of(options, spelt).join([pd.Series([*found.values()], dtype="str")]) if found else {}
         found = {item: label for item, said in found.items() if (label := written.get(said, said))}
         odd = next((item for item in found if item not in items), None)
         if odd is not None:
@@ -141,9 +164,9 @@ def add_known(
     elif isinstance(known, str) or hasattr(known, "__fspath__"):
         labels = None
         if role == "control" and not sides:
-            labels = declared or list(filter(None, table["label"].astype("str").unique()))
+            labels = spelt
         roles = ("gold", "label") if role == "gold" else ("label", "gold")
-        found = read_known(known, roles, items, labels, options)
+        found = read_known(known, roles, items, labels, options, () if sides else spelt)
     else:
         raise DataError(f"controls is a {type(known).__name__}, but must map items to labels, or be a file")
     cells = table["item"].map(found).fillna("").astype("str")
@@ -209,7 +232,9 @@ def add_columns(table: pd.DataFrame, extra: pd.DataFrame, of: str) -> pd.DataFra
     rows = extra.drop_duplicates()
     faults = extra[own] == ""
     if faults.any():
-        raise DataError(f"{where(extra, int(faults.to_numpy().argmax()))}: this row has no {of}: fill it in, or leave the row out")
+        raise DataError(
+            f"{where(extra, int(faults.to_numpy().argmax()))}: this row has no {of}: fill it in, or leave the row out"
+        )
     if not names:
         raise DataError(f"{name_of(extra)} has no column beside {own!r}: add one that describes the {of}s")
     again = rows[own].duplicated()
@@ -238,20 +263,26 @@ def add_columns(table: pd.DataFrame, extra: pd.DataFrame, of: str) -> pd.DataFra
                         f"data: correct the names, or rename the column of {of}s to {of!r}{nearest(one, people)}")  # fmt: skip
     new = [one for one in rows[own] if one not in people]
     if new and sides:
-        warn(f"{name_of(extra)}: left out {counted(len(new), of)} without comparisons, such as {new[0]!r}", NamesWarning)
+        warn(
+            f"{name_of(extra)}: left out {counted(len(new), of)} without comparisons, such as {new[0]!r}", NamesWarning
+        )
     numbers = {name: _as_numbers(extra, name) for name in names}
-    of_rows = rows.assign(**{name: cells[rows.index] if cells is not None else rows[name] for name, cells in numbers.items()})
+    of_rows = rows.assign(
+        **{name: cells[rows.index] if cells is not None else rows[name] for name, cells in numbers.items()}
+    )
     made = table
     if new and of == "item" and not sides:
         more = pd.DataFrame({"item": new}, dtype="str").reindex(columns=table.columns)
-        texts = [name for name in table.columns if name not in ("item", "row") and table[name].dtype != "category"]
+        texts = [name for name in table.columns if name not in ("item", "row")]
         more[texts] = ""
         made = pd.concat([table, more.astype({name: table[name].dtype for name in texts})], ignore_index=True)
         key = pd.concat([key, pd.Series(new, dtype="str")], ignore_index=True)
     beside = of_rows.set_index(own).reindex(key)
     for name in names:
         cells = beside[name].to_numpy() if numbers[name] is not None else beside[name].fillna("").to_numpy()
-        made = made.assign(**{name: pd.Series(cells, index=made.index, dtype=float if numbers[name] is not None else "str")})
+        made = made.assign(
+            **{name: pd.Series(cells, index=made.index, dtype=float if numbers[name] is not None else "str")}
+        )
     made.attrs |= attrs
     made.attrs[f"{of}_columns"] = [*attrs.get(f"{of}_columns", ()), *names]
     lacking = len(people - known)
@@ -333,7 +364,9 @@ def add_annotations(data: AnnotationData, source: Source, **options: Any) -> Ann
         more, swapped = _orient(data, more)
     for at, label in enumerate(more["label"]):
         if label not in data.labels:
-            code = f"; if it stands for a missing answer, use {option('missing', label)}" if label in MISSING_CODES else ""
+            code = (
+                f"; if it stands for a missing answer, use {option('missing', label)}" if label in MISSING_CODES else ""
+            )
             raise DataError(f"{_at(more, at)}: label {label!r} is not among the declared labels, {listed(data.labels)}"
                             f"{nearest(label, data.labels)}{code}; declare all with {option('labels')}")  # fmt: skip
     codes = zip(data.item, data.annotator, data.swapped, strict=True)
@@ -343,7 +376,9 @@ def add_annotations(data: AnnotationData, source: Source, **options: Any) -> Ann
             raise DataError(f"{_at(more, at)}: {key[1]!r} has already answered item {key[0]!r}: leave the row out")
         given.add(key)
     names = {"items": more["item"], "annotators": more["annotator"], "labels": more["label"]}
-    every = {what: tuple(dict.fromkeys([*getattr(data, what), *cells])) for what, cells in names.items() if what != "labels"}
+    every = {
+        what: tuple(dict.fromkeys([*getattr(data, what), *cells])) for what, cells in names.items() if what != "labels"
+    }
     every["labels"] = data.labels
 
     def append(what: str, codes: Codes) -> Codes:
@@ -368,8 +403,14 @@ def _at(table: pd.DataFrame, row: int) -> str:
 
 def _orient(data: AnnotationData, more: pd.DataFrame) -> tuple[pd.DataFrame, np.ndarray]:
     """Return further answers to comparisons with labels about the sides of items, and who saw the other order."""
-    pair_of = dict(zip(data.items, zip(*(data.item_columns[side].names for side in data.sides), strict=True), strict=True))
-    words = Words((data.sides[0], data.sides[1]), frozenset(name for pair in pair_of.values() for name in pair), others=data.unsure)
+    pair_of = dict(
+        zip(data.items, zip(*(data.item_columns[side].names for side in data.sides), strict=True), strict=True)
+    )
+    words = Words(
+        (data.sides[0], data.sides[1]),
+        frozenset(name for pair in pair_of.values() for name in pair),
+        others=data.unsure,
+    )
     turn, labels, swapped = dict(zip(data.sides, reversed(data.sides), strict=True)), [], []
     for at, row in enumerate(more.to_dict("records")):
         item = row["item"]

@@ -18,7 +18,7 @@ from typing import Any
 from bayesanno._core.errors import as_line
 from bayesanno._core.lazy import pd
 from bayesanno._core.wording import counted, enumerated, listed, nearest, option, spell
-from bayesanno.data.frame import as_text, find_faults, place_of
+from bayesanno.data.frame import TIE, as_text, find_faults, place_of
 from bayesanno.data.labelled import ANYONE
 from bayesanno.data.names import MISSING_CODES, is_number, read_numbers, spell_numbers
 from bayesanno.io.paths import parse_cell
@@ -79,11 +79,14 @@ def check_table(frame: pd.DataFrame, *, labels: Sequence[str] | None = None) -> 
     table = pd.DataFrame({role: as_text(frame[role]) for role in roles}).reset_index(drop=True)
     answers = table["label"][table["label"] != ""].value_counts(sort=False)
     golds = [name for name in table["gold"].unique() if name] if "gold" in table else []
-    found = [(code, [], len(rows), {"where": said}) for code, rows, said in find_faults(frame, dict(table.items()))]
-    found: list[Doubt] = [*found, *_doubt_labels(frame, table, answers, golds, labels), *_doubt_names(frame, table)]
+    known = table.drop(columns=["gold", "control"], errors="ignore") if frame.attrs.get("sides") else table
+    faults = find_faults(frame, {str(role): cells for role, cells in known.items()})
+    found: list[Doubt] = [(code, [], len(rows), {"where": said}) for code, rows, said in faults]
+    found += [*_doubt_labels(frame, table, answers, golds, labels), *_doubt_names(frame, table)]
     found += _doubt_repeats(frame, table)
     rows = [_write(*one) for one in found]
     made = pd.DataFrame(rows, columns=["code", "level", "about", "n", "message", "remedy"])
+    made.attrs["ways"] = {code: words["ways"] for code, *_, words in found if "ways" in words}
     return made.sort_values("level", key=lambda levels: levels.map(LEVELS.index), kind="stable", ignore_index=True)
 
 
@@ -164,7 +167,11 @@ def _doubt_spelling(what: str, names: Iterable[str]) -> Iterator[Doubt]:
 
 
 def _doubt_labels(
-    frame: pd.DataFrame, table: pd.DataFrame, answers: pd.Series[int], golds: Sequence[str], declared: Sequence[str] | None
+    frame: pd.DataFrame,
+    table: pd.DataFrame,
+    answers: pd.Series[int],
+    golds: Sequence[str],
+    declared: Sequence[str] | None,
 ) -> Iterator[Doubt]:
     """Yield what is doubted of labels, each of them once; of declared ones nothing but true labels that are none."""
     count: dict[str, int] = {str(name): int(n) for name, n in answers.items()}
@@ -177,13 +184,15 @@ def _doubt_labels(
             beside = mark and who.count(mark) == label.count(mark)
             both = apart if beside else " and ".join(filter(None, [option("multi_label", True), apart]))
             at = int((table["label"] == label).to_numpy().argmax())
-            yield "several-labels", [label], count[label], {"where": f"{place_of(frame, at)}: ", "option_several": both}
+            ways = [{"split": mark}] if beside else [{"multi_label": True} | ({"split": mark} if mark else {})]
+            words = {"where": f"{place_of(frame, at)}: ", "option_several": both, "ways": ways}
+            yield "several-labels", [label], count[label], words
         codes = find_missing_codes(count)
         if codes:
             yield ("missing-code", codes, sum(count[code] for code in codes),
                    {"option_missing": option("missing", ",".join(codes))})  # fmt: skip
-        numbers = {**{name: name for name in count}, **spell_numbers(count)}
-        spelt = [one for one in dict.fromkeys([*numbers.values(), *golds]) if one not in codes]
+        numbers = spell_numbers([*count, *golds])
+        spelt = [one for one in dict.fromkeys(numbers.get(name, name) for name in (*count, *golds)) if one not in codes]
         alike = list(_doubt_spelling("labels", spelt))
         yield from alike
         known = {*codes, *(name for _, about, *_ in alike for name in about)}
@@ -202,18 +211,20 @@ def _doubt_labels(
         alike, of_gold = [], []
     labels = list(declared) if declared is not None else list(count)
     written = spell_numbers([*labels, *golds], (), declared)
-    names = {written.get(name, name) for name in labels}
+    names = {*(written.get(name, name) for name in labels), *frame.attrs.get("sides", ()), TIE}
     strange = sorted({name for name in golds if written.get(name, name) not in names} - {*MISSING_CODES})
     if strange and not (alike and {*strange} <= {name for _, about, *_ in alike for name in about}):
         at = table["gold"].isin(strange)
         yield ("strange-gold", strange, table["item"][at].nunique(),
-               {"of": "is" if len(strange) == 1 else "are", "close": next(filter(None, (nearest(one, labels) for one in strange)), "").rstrip("?")})  # fmt: skip
+               {"of": "is no label" if len(strange) == 1 else "are no labels", "close": next(filter(None, (nearest(one, labels) for one in strange)), "").rstrip("?")})  # fmt: skip
 
 
 def _doubt_names(frame: pd.DataFrame, table: pd.DataFrame) -> Iterator[Doubt]:
     """Yield what is doubted of annotators, items and systems."""
     people, items = ([name for name in table[role].unique() if name] for role in ("annotator", "item"))
-    systems = {name for side in frame.attrs.get("sides", ()) if side in frame for name in as_text(frame[side]).unique() if name}
+    systems = {
+        name for side in frame.attrs.get("sides", ()) if side in frame for name in as_text(frame[side]).unique() if name
+    }
     yield from _doubt_spelling("annotators", people)
     yield from _doubt_spelling("items", _find_doubtful(table, items))
     yield from _doubt_spelling("systems", systems)
@@ -252,7 +263,12 @@ def _doubt_repeats(frame: pd.DataFrame, table: pd.DataFrame) -> Iterator[Doubt]:
         most = bool(differ.mean() > 0.5) and len(differ) > 1 and said["label"].nunique() <= 3
         yield "orders" if most else "contradiction", about, int(differ.sum()), {}
     if same.sum() > _SAME * n_again:
-        yield "duplicates", [], int(same.sum()), {"where": place_of(frame, int(same[same].index[0]))}
+        yield (
+            "duplicates",
+            [],
+            int(same.sum()),
+            {"where": place_of(frame, int(same[same].index[0])).removeprefix(f"{frame.attrs.get('name')}, ")},
+        )
 
 
 def find_missing_codes(labels: Collection[str]) -> list[str]:

@@ -111,17 +111,18 @@ class Words:
         named = [side for side, system in zip(self.sides, pair, strict=True)
                  if label in (side, side.rpartition(".")[2], system)]  # fmt: skip
         side = self.find_side(label)
-        if not label or (label in self.others and label != TIE):
-            return label
+        if not label or pair[0] == pair[1] or (label in self.others and label != TIE):
+            return label and (label if pair[0] != pair[1] else self.sides[0])
+        if named and side not in (None, *named) and len({*self.codes.values()}) < 2 and self.sides != SIDES:
+            raise Question(f"{place}: label {label!r} may be the system {named[0]!r} or the side {side!r}",
+                           {"first": self.sides[0], "second": self.sides[1]},
+                           {"first": pair[1], "second": pair[0]})  # fmt: skip
         if label in self.codes:
             return self.sides[self.codes[label]]
-        if named and side not in (None, *named) and len({*self.codes.values()}) < 2 and self.sides != SIDES:
-            as_side = self.sides.index(str(side))
-            codes = {("first", "second")[as_side]: label, ("second", "first")[as_side]: pair[1 - as_side]}
-            raise Question(f"{place}: label {label!r} may be the system {named[0]!r} or the side {side!r}",
-                           {"first": self.sides[0], "second": self.sides[1]}, codes)  # fmt: skip
         if len({*named}) == 2:
-            raise DataError(f"{place}: label {label!r} names both a column and the system in the other column: rename it")
+            raise DataError(
+                f"{place}: label {label!r} names both a column and the system in the other column: rename it"
+            )
         if named:
             return named[0]
         if label not in self.systems and label not in self.ties and side is not None:
@@ -189,7 +190,9 @@ def comparisons(
     if baseline is not None:
         text = text.assign(**{sides[1]: baseline})
     rest = text.drop(columns=[name for name in (by,) if name in text.columns])
-    roles = {"annotator": find(rest, "annotator", annotator) if annotator is None or "{" not in annotator else annotator}
+    roles = {
+        "annotator": find(rest, "annotator", annotator) if annotator is None or "{" not in annotator else annotator
+    }
     roles |= {"label": find(rest, "label", label), "gold": find(rest, "gold", gold)}
     if roles["label"] is None:
         raise Question(f"{name_of(text)}: no column for the label among {listed(list(text.columns), most=6)}",
@@ -202,14 +205,18 @@ def comparisons(
     written = text.attrs["spelling"].join([text[name] for name in (*sides, roles["label"], roles["gold"]) if name]) if (
         "spelling" in text.attrs) else {}  # fmt: skip
     if written:
-        text = text.assign(**{name: text[name].replace(written) for name in (*sides, roles["label"], roles["gold"]) if name})
+        text = text.assign(
+            **{name: text[name].replace(written) for name in (*sides, roles["label"], roles["gold"]) if name}
+        )
     shown = [tuple(map(str, pair)) for pair in text[list(sides)].itertuples(index=False, name=None)]
     shown = _in_order_shown(text, shown, order)
     of_systems = frozenset(name for pair in shown for name in pair)
     codes = dict.fromkeys(split_names(first), 0) | dict.fromkeys(split_names(second), 1)
     words = Words(sides, of_systems, tuple(split_names(tie)), codes, tuple(text.attrs.get("unsure", ())))
-    cells: dict[str, Any] = {"annotator": ANYONE if roles["annotator"] is None else cells_of(text, roles["annotator"], "annotator")}
-    said: set[str] = set()
+    cells: dict[str, Any] = {
+        "annotator": ANYONE if roles["annotator"] is None else cells_of(text, roles["annotator"], "annotator")
+    }
+    said = dict[str, None]()
     for role in ("label", "gold"):
         if (name := roles[role]) is not None:
             known: dict[tuple[str, Pair], str] = {}
@@ -219,16 +226,18 @@ def comparisons(
                     known[key] = words.understand(*key, where(text, at))
                 understood.append(known[key])
             cells[role] = understood
-            said |= {label for (label, _), side in known.items() if side == TIE}
+            said |= {label: None for (label, _), side in known.items() if side == TIE}
     names = cells_of(text, asked, "item").tolist() if asked is not None else [""] * len(text)
     cells["item"], item_is = _name_items(names, shown, asked, alone=roles["annotator"] is None)
     if roles["annotator"] is None:
         cells["control"] = cells["label"]
     made = pd.DataFrame({role: cells[role] for role in ("item", "annotator", "label", "gold", "control") if role in cells} |
-                        {side: [pair[at] for pair in shown] for at, side in enumerate(sides)}, dtype="str")  # fmt: skip
+                        {side: [pair[at] for pair in shown] for at, side in enumerate(sides)}, dtype="str").reset_index(drop=True)  # fmt: skip
     if "gold" in made and not (made["gold"] != "").any():
         made = made.drop(columns="gold")
-    made = made.assign(**({by: text[by].to_numpy()} if by is not None and find(text, "item", by) else {}), row=text.index)
+    made = made.assign(
+        **({by: text[by].to_numpy()} if by is not None and find(text, "item", by) else {}), row=text.index
+    )
     if asked is None and roles["annotator"] is not None:
         again = made[made["label"] != ""].duplicated(["item", "annotator", *sides])
         if again.any():
@@ -237,8 +246,10 @@ def comparisons(
             raise Question(f"{where(text, at)}: {made['annotator'][at]!r} compares {a!r} with {b!r} again, but without an "
                            "item column each pair is one item",
                            *({"item": name} for name in rest.columns if name))  # fmt: skip
-    joined = sorted(said - {TIE})
-    told = describe(text, {role: name for role, name in {"item": asked, **roles}.items() if name}, made, [*sides, by or ""])
+    joined = [label for label in said if label != TIE]
+    told = describe(
+        text, {role: name for role, name in {"item": asked, **roles}.items() if name}, made, [*sides, by or ""]
+    )
     parts = [told, f"pairs {sides[0]!r} and {sides[1]!r} of {counted(len(of_systems), 'system')} "
              f"({enumerated(sorted(of_systems), most=5)})", f"ties are {listed(joined)}" if joined else "", item_is,
              "winners are taken as true, since nobody is named who judged" if roles["annotator"] is None else ""]  # fmt: skip
@@ -281,11 +292,15 @@ def _name_items(asked: Sequence[str], shown: Sequence[Pair], name: str | None, *
     if name is None and alone:
         return [str(row) for row in range(1, len(shown) + 1)], "an item is one row"
     orders = {(one, *pair) for one, pair in zip(asked, shown, strict=True)}
-    pairs = [(min(pair), max(pair)) if (one, *pair[::-1]) in orders else pair for one, pair in zip(asked, shown, strict=True)]
+    pairs = [
+        (min(pair), max(pair)) if (one, *pair[::-1]) in orders else pair for one, pair in zip(asked, shown, strict=True)
+    ]
     if name is None:
         return [" | ".join(pair) if all(pair) else "" for pair in pairs], "an item is one pair"
     pair_of: dict[str, Pair] = {}
-    if all({*pair_of.setdefault(one, pair)} == {*pair} for one, pair in zip(asked, pairs, strict=True) if one and all(pair)):
+    if all(
+        {*pair_of.setdefault(one, pair)} == {*pair} for one, pair in zip(asked, pairs, strict=True) if one and all(pair)
+    ):
         return list(asked), ""
     named = [one and f"{one}: {' | '.join(pair)}" for one, pair in zip(asked, pairs, strict=True)]
     return named, f"an item is {name!r} with one pair"
@@ -346,7 +361,9 @@ def rankings(
                        {"ranks": ",".join(chosen), "ranking": None})  # fmt: skip
     odd = next((name for name in names if not ranks and "=" in name and {*re.split("=", name)} <= {*names}), None)
     if odd is not None:
-        raise DataError(f"{name_of(text)}: {odd!r} may be several systems: write ' > ' between them, or ' = ' if they are equal")
+        raise DataError(
+            f"{name_of(text)}: {odd!r} may be several systems: write ' > ' between them, or ' = ' if they are equal"
+        )
     return _as_comparisons(text, ranked, chosen, by=by, item=item, annotator=annotator)
 
 
@@ -382,7 +399,9 @@ def best_worst(
     text = text_of(frame)
     chosen = choose(text, best_worst)
     if len(chosen) < 3:
-        raise DataError(f"{option('best_worst')} needs the columns of the best, of the worst, and of the set, as in 'b,w,set'")
+        raise DataError(
+            f"{option('best_worst')} needs the columns of the best, of the worst, and of the set, as in 'b,w,set'"
+        )
     ranked: list[Levels] = []
     for at, (best, worst, *among) in enumerate(text[chosen].itertuples(index=False, name=None)):
         if not (best or worst):
@@ -390,7 +409,11 @@ def best_worst(
             continue
         given, place = parse_cell(among[0]), where(text, at)
         if len(among) == 1:
-            among = [str(one) for one in given] if isinstance(given, list) else [part.strip() for part in among[0].split(split or ",")]
+            among = (
+                [str(one) for one in given]
+                if isinstance(given, list)
+                else [part.strip() for part in among[0].split(split or ",")]
+            )
         names = [name for name in among if name]
         _check_names(names, place)
         odd = next((name for name in (best, worst) if name not in names), None)
@@ -419,7 +442,9 @@ def _as_comparisons(
         raise Question(f"{name_of(text)}: no column for the annotator among {listed(list(text.columns), most=6)}",
                        *({"annotator": name} for name in rest.columns if name))  # fmt: skip
     of_items = item if item is not None and "{" in item else find(rest, "item", item)
-    asked = [str(row) for row in range(1, len(text) + 1)] if of_items is None else cells_of(text, of_items, "item").tolist()
+    asked = (
+        [str(row) for row in range(1, len(text) + 1)] if of_items is None else cells_of(text, of_items, "item").tolist()
+    )
     question = {name: number for number, name in enumerate(dict.fromkeys(asked))}
     place = {name: number for number, name in enumerate(sorted({name for levels in ranked for name in levels}))}
     weight, rows = _weigh(ranked, strict=strict), list[tuple[Any, ...]]()
@@ -440,7 +465,12 @@ def _as_comparisons(
     made = made.astype({name: "str" for name in ("item", "annotator", "label", *SIDES)})
     told = describe(text, {"annotator": who} | ({"item": of_items} if of_items else {}), made, [*used, by or ""])
     systems = f"pairs 'first' and 'second' of {counted(len(place), 'system')} ({enumerated(list(place), most=5)})"
-    made.attrs |= {"name": name_of(text), "unit": text.attrs["unit"], "sides": list(SIDES), "numbered": of_items is None}
+    made.attrs |= {
+        "name": name_of(text),
+        "unit": text.attrs["unit"],
+        "sides": list(SIDES),
+        "numbered": of_items is None,
+    }
     made.attrs["read_as"] = "; ".join(filter(None, [told, systems, item_is, "they follow from rankings"]))
     made.attrs["item_columns"] = [by] if by else []
     return made

@@ -66,7 +66,9 @@ def read_counts(
     roles = {role: find(frame, role, name) for role, name in given.items()}
     lacking = next((role for role, name in roles.items() if name is None), None)
     if lacking is not None:
-        raise DataError(f"{name_of(frame)} has no column for the {lacking} among {listed(list(frame.columns))}: rename one")
+        raise DataError(
+            f"{name_of(frame)} has no column for the {lacking} among {listed(list(frame.columns))}: rename one"
+        )
     roles |= {"item": find(frame, "item", item), "count": _find_count(frame, count, roles, trials)}
     check_distinct(frame, roles)
     names = {role: name for role, name in roles.items() if name is not None}
@@ -77,7 +79,9 @@ def read_counts(
     positive, answered = (whole_numbers(frame, names[role], blank) for role in ("successes", "trials"))
     if (positive > answered).any():
         row = int((positive > answered).argmax())
-        raise DataError(f"{where(frame, row)}: {positive[row]} successes in {answered[row]} trials: correct one of them")
+        raise DataError(
+            f"{where(frame, row)}: {positive[row]} successes in {answered[row]} trials: correct one of them"
+        )
     rows = np.flatnonzero(~blank)
     if "count" in names:
         times = whole_numbers(frame, names["count"], blank)

@@ -35,9 +35,7 @@ LAST_ALIASES = {"annotator": ("model",), "label": ("score",), "count": ("n", "we
 _NAMED_BY_ID = {"item": (*ALIASES["item"], *CONTENTS), "annotator": ALIASES["annotator"]}  # as task_id or WorkerId
 _ID = re.compile(r"(?i:(.*[\W_])?ids?)|.*[a-z]I[dD]s?|(?i:uid|uuid|guid|idx|index|nr|number|row|key)|#")
 _PEOPLE = "|".join(name for name in ALIASES["annotator"] if name.isalpha())
-_NUMBERED = re.compile(
-    rf"({_PEOPLE}|ann|anno|annot|reviewer|expert|person|labell?er|lf|llm)(?:[\W_]*\d+|[\W_]+[a-z])"
-)
+_NUMBERED = re.compile(rf"({_PEOPLE}|ann|anno|annot|reviewer|expert|person|labell?er|lf|llm)(?:[\W_]*\d+|[\W_]+[a-z])")
 _BESIDE = re.compile(
     r"(final|adjudicated|consensus|majority|aggregated?|agreed|resolved|hard|gold|reference)"
     r"([\W_]*(label|vote|answer|class|rating|annotation))?|ground[\W_]*truth"
@@ -65,6 +63,9 @@ class Question(DataError):
     """
 
     def __init__(self, message: str, *ways: Way) -> None:
+        if len(message) > LONGEST:  # the name of a file says enough without its folder
+            place, colon, rest = message.partition(": ")
+            message = f"{place.rpartition('/')[2]}{colon}{rest}"
         short = message if len(message) <= LONGEST else f"{message[: LONGEST - 3]}..."
         super().__init__(short)
         self.message, self.ways = short, ways
@@ -130,9 +131,7 @@ def matching_loosely(header: Iterable[str]) -> list[str]:
     """Return the columns that may name the items: ids of anything, and texts and images themselves."""
     others = {name for role in ("annotator", "gold") for name in (*ALIASES[role], *LAST_ALIASES.get(role, ()))}
     return [
-        name
-        for name in header
-        if name.casefold() in CONTENTS or (_ID.fullmatch(name) and strip_id(name) not in others)
+        name for name in header if name.casefold() in CONTENTS or (_ID.fullmatch(name) and strip_id(name) not in others)
     ]
 
 

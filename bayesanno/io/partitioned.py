@@ -222,7 +222,9 @@ def spell_labels(
         return spelt, sort_labels(spelt.values())
     odd = next((label for label in spelt.values() if label not in declared), None)
     if odd is not None:
-        raise DataError(f"{name}: label {odd!r} is not among the declared labels, {listed(declared)}{nearest(odd, declared)}")
+        raise DataError(
+            f"{name}: label {odd!r} is not among the declared labels, {listed(declared)}{nearest(odd, declared)}"
+        )
     return spelt, tuple(declared)
 
 

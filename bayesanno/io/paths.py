@@ -90,7 +90,12 @@ class Rows:
     """
 
     def __init__(
-        self, paths: Mapping[str, Any], fields: Iterable[str], *, outer: Sequence[str] | None = None, strict: bool = True
+        self,
+        paths: Mapping[str, Any],
+        fields: Iterable[str],
+        *,
+        outer: Sequence[str] | None = None,
+        strict: bool = True,
     ) -> None:
         self.fields, self.strict = {*fields}, strict
         several = {role: [given] if isinstance(given, str) else list(given) for role, given in paths.items()}
@@ -230,6 +235,8 @@ class Rows:
         value: Any = record
         for number, step in enumerate(steps):
             value = parse_cell(value)
+            if step in _EACH and not isinstance(value, list if step == "[]" else Mapping):
+                return f"{_join(steps[:number]) or 'this'} is {_kind(value)}, not what {_join(steps)!r} goes through"
             if step in ("#", *_EACH) or step[:1] == "[":
                 items = value if isinstance(value, list) else list(value.values()) if isinstance(value, Mapping) else []
                 value = items[0] if items else None
@@ -246,7 +253,10 @@ class Rows:
     def fits(self, record: Any) -> bool:
         """Return whether a record has the fields of all paths."""
         return isinstance(record, Mapping) and all(
-            self._explain(record, steps) is None for given in self.paths.values() for _, parts in given for steps in parts
+            self._explain(record, steps) is None
+            for given in self.paths.values()
+            for _, parts in given
+            for steps in parts
         )
 
 
@@ -274,7 +284,14 @@ def as_name(value: Any, what: str) -> str:
 
 
 def _kind(value: Any) -> str:
-    kinds = {bool: "true or false", int: "a number", float: "a number", str: "a text", list: "a list", dict: "an object"}
+    kinds = {
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+        str: "a text",
+        list: "a list",
+        dict: "an object",
+    }
     return kinds.get(type(value), f"a {type(value).__name__}")
 
 

@@ -34,6 +34,7 @@ from bayesanno.io.names import (
     likely,
     matching,
     name_of,
+    numbered,
     others_than_annotators,
     split_names,
     write_command,
@@ -52,6 +53,8 @@ SHAPES: Mapping[str, Shape] = {
     "one-hot": shapes.one_hot, "comparisons": compared.comparisons, "rankings": compared.rankings,
     "best-worst": compared.best_worst, "records": records,
 }  # fmt: skip
+_OF_ONE_COLUMN = {"item", "annotator", "label", "gold", "count", "baseline", "by", "split", "order"}
+_OPENING = ("encoding", "separator", "no_header")
 _IMPLIED = {"ranking": "rankings", "ranks": "rankings", "best_worst": "best-worst", "pairs": "comparisons",
             "transpose": "transposed"}  # fmt: skip
 
@@ -172,37 +175,62 @@ def read_long(
         As for `read_table`.
     """
     given = {name: value for name, value in options.items() if _is_given(value) and (name, value) != ("format", "auto")}
-    several = source if isinstance(source, list) and source and not isinstance(source[0], Mapping) else [source]
+    several = source if isinstance(source, list) and source and all(map(_is_source, source)) else [source]
     tables: list[pd.DataFrame] = []
     for one in several:
         given = {**options_of(one), **given} if not isinstance(one, pd.DataFrame) else given
-        opening = {name: given[name] for name in ("encoding", "separator", "no_header") if name in given}
+        opening = {name: given[name] for name in _OPENING if name in given}
         frame = one if isinstance(one, pd.DataFrame) and "of" in one.attrs else open_source(one, **opening)
         if tables and (lacking := [name for name in tables[0].attrs["used"] if name and name not in frame.columns]):
             first = name_of(tables[0])
-            raise DataError(f"{name_of(frame)} has no column {lacking[0]!r}, which {first} has: give all files the same columns")
+            raise DataError(
+                f"{name_of(frame)} has no column {lacking[0]!r}, which {first} has: give all files the same columns"
+            )
         how = {name: value for name, value in given.items() if name not in opening}
         try:
             tables.append(_read(frame, how, labels, unsure))
+        except UnicodeEncodeError as error:
+            odd = error.object[max(0, error.start - 20) : error.end]
+            raise DataError(
+                f"{name_of(frame)}: {odd!r} is not valid Unicode: it holds half of a surrogate pair"
+            ) from None
         except Question as question:
-            ways = _answer(frame, how, [*question.ways, *_suggest(frame, how)], labels, unsure)
-            commands = [write_command(source, {**given, **way}) for way in ways]
+            ways = (_answer(one, frame, given, question.ways, labels, unsure)
+                    or _answer(one, frame, given, _suggest(frame, how), labels, unsure))  # fmt: skip
+            every = ({name: value for name, value in {**given, **way}.items() if value is not None} for way in ways)
+            commands = [write_command(source, way) for way in every]
             raise question.with_commands(commands) from None
     return _leave_out(tables[0] if len(tables) == 1 else _join(tables), given)
 
 
+def _is_source(one: Any) -> bool:
+    return isinstance(one, str | os.PathLike) or hasattr(one, "columns")
+
+
 def _is_given(value: Any) -> bool:
-    return value is not None and value is not False and not (isinstance(value, str | Sequence | Mapping) and not len(value))
+    return (
+        value is not None
+        and value is not False
+        and not (isinstance(value, str | Sequence | Mapping) and not len(value))
+    )
 
 
 def _answer(
-    frame: pd.DataFrame, given: Way, ways: Iterable[Way], labels: Sequence[str] | None, unsure: Sequence[str]
+    source: Source,
+    frame: pd.DataFrame,
+    given: Way,
+    ways: Iterable[Way],
+    labels: Sequence[str] | None,
+    unsure: Sequence[str],
 ) -> list[Way]:
     """Return the first ways that work: by which the table is read, or asks something else."""
 
     def works(way: Way) -> bool:
+        every = {name: value for name, value in {**given, **way}.items() if value is not None}
+        opening = {name: every.pop(name) for name in _OPENING if name in every}
         try:
-            AnnotationData.from_frame(_read(frame, {**given, **way}, labels, unsure), labels=labels, unsure=unsure)
+            table = open_source(source, **opening) if way.keys() & {*_OPENING} else frame
+            AnnotationData.from_frame(_read(table, every, labels, unsure), labels=labels, unsure=unsure)
         except Question as other:
             return bool(other.ways) and str(other) != str(way)
         except DataError as error:
@@ -210,8 +238,7 @@ def _answer(
         return True
 
     distinct = {str(sorted(way.items(), key=str)): way for way in ways if not way.items() <= given.items()}
-    return list(islice(({name: value for name, value in way.items() if value is not None} for way in distinct.values() if works(way)),
-                       MOST_WAYS))  # fmt: skip
+    return list(islice(filter(works, distinct.values()), MOST_WAYS))
 
 
 def _read(frame: pd.DataFrame, given: Way, labels: Sequence[str] | None, unsure: Sequence[str]) -> pd.DataFrame:
@@ -221,7 +248,13 @@ def _read(frame: pd.DataFrame, given: Way, labels: Sequence[str] | None, unsure:
                       [*(labels or ()), *unsure])  # fmt: skip
     unknown = next((name for name in rest if name not in (*options_of_shapes(), "format", "transpose")), None)
     if unknown is not None:
-        raise DataError(f"there is no option {unknown}={rest[unknown]!r} of reading{nearest(unknown, options_of_shapes())}")
+        raise DataError(
+            f"there is no option {unknown}={rest[unknown]!r} of reading{nearest(unknown, options_of_shapes())}"
+        )
+    for each in _OF_ONE_COLUMN & rest.keys():
+        if not isinstance(rest[each], str | int):
+            raise DataError(f"{each} is {rest[each]!r}, but must be the name of one column, or one text")
+        rest[each] = str(rest[each])  # the name of a column of a DataFrame may be a number
     frame = frame.copy(deep=False)
     frame.attrs |= {"spelling": how, "unsure": tuple(unsure)}
     name, shape, frame, rest = _choose(frame, rest)
@@ -250,7 +283,9 @@ def _choose(frame: pd.DataFrame, given: Way) -> tuple[str, Shape, pd.DataFrame, 
     if tool is not None and not (asked == "auto" and by_paths):
         return asked if asked != "auto" else "an export of a tool", read_tool, frame, {"tool": tool, **rest}
     if asked in ("comparisons", "rankings", "best-worst"):
-        own = {"comparisons": "pairs", "best-worst": "best_worst"}.get(asked, "ranking" if "ranking" in rest else "ranks")
+        own = {"comparisons": "pairs", "best-worst": "best_worst"}.get(
+            asked, "ranking" if "ranking" in rest else "ranks"
+        )
         paths = split_names(rest.get(own, SIDES))
         roles = {role: rest[role] for role in ("item", "annotator", "label", "gold", "by") if role in rest}
         frame = flatten(frame, [*roles.values(), *paths]) if frame.attrs["of"] != "text" else frame
@@ -260,9 +295,15 @@ def _choose(frame: pd.DataFrame, given: Way) -> tuple[str, Shape, pd.DataFrame, 
     return _choose_by_names(frame, rest, by_paths=by_paths)
 
 
-def _choose_by_names(frame: pd.DataFrame, rest: dict[str, Any], *, by_paths: bool) -> tuple[str, Shape, pd.DataFrame, dict[str, Any]]:
+def _choose_by_names(
+    frame: pd.DataFrame, rest: dict[str, Any], *, by_paths: bool
+) -> tuple[str, Shape, pd.DataFrame, dict[str, Any]]:
     header = [name for name in map(str, frame.columns) if not _is_nested(frame, name)]
     there = {role: rest.get(role) is not None or bool(matching(header, role)) for role in ("annotator", "label")}
+    if "count" in rest and "columns" not in rest and all(there.values()):
+        raise DataError(
+            f"{name_of(frame)}: {option('count')} is for wide tables: repeat each row {rest['count']!r} times"
+        )
     if "columns" in rest or "count" in rest:
         shape = "one-hot" if rest.get("multi_label") and there["annotator"] else "wide"
         if shape == "one-hot":
@@ -270,12 +311,17 @@ def _choose_by_names(frame: pd.DataFrame, rest: dict[str, Any], *, by_paths: boo
         return shape, SHAPES[shape], frame, rest
     roles = [rest[role] for role in ("item", "annotator", "label", "gold") if role in rest]
     named = [name.strip() for path in roles if path not in header for name in FIELD.findall(path) or [path]]
-    is_path = by_paths or any(name not in header and (set("[]{}.") & set(name) or name in frame.columns) for name in named)
-    plural = find_fields(frame, {"label": None, "annotator": None})
+    is_path = by_paths or any(
+        name not in header and (set("[]{}.") & set(name) or name in frame.columns) for name in named
+    )
+    plural = find_fields(frame, {role: rest.get(role) for role in ("label", "annotator")})
     is_plural = not there["label"] and plural["label"] in ("labels", "annotations") and "label" not in rest
     if rest.get("multi_label") or rest.get("split") or is_path or (is_plural and "anonymous" not in rest):
         return "records", records, frame, rest
     nested = has_lists(frame)
+    inner = [name for name in map(str, frame.columns) if name not in header]
+    if nested and any(matching(inner, role) for role in ("item", "annotator", "label") if role not in rest):
+        return "records", records, frame, rest
     if nested and all(there.values()):
         _refuse_hidden(frame, header, rest)
         shown = text_of(frame[[name for name in frame.columns if name in header]])
@@ -301,7 +347,9 @@ def _is_nested(frame: pd.DataFrame, name: str) -> bool:
 
 def _refuse_hidden(frame: pd.DataFrame, header: Sequence[str], rest: Way) -> None:
     """Ask if the objects in a nested list have annotators of their own, beside those of the records."""
-    for name in [name for name in frame.columns if name not in header] if not rest.keys() & {"annotator", "label"} else ():
+    for name in (
+        [name for name in frame.columns if name not in header] if not rest.keys() & {"annotator", "label"} else ()
+    ):
         fields = {field for cell in frame[name].map(parse_cell) if isinstance(cell, list) for one in cell
                   if isinstance(one, Mapping) for field in one}  # fmt: skip
         who, said = (matching(sorted(fields), role) for role in ("annotator", "label"))
@@ -318,41 +366,65 @@ def _suggest(frame: pd.DataFrame, given: Way) -> list[Way]:
         return []
     text = text_of(frame)
     header = [name for name in text.columns if name]
-    roles = {role: likely(header, role) for role in ("item", "annotator", "label")}
+    people = [name for name in header if numbered([name])]
+    people = people if len(people) > 1 else []
+    roles = {
+        role: likely([name for name in header if name not in people], role) for role in ("item", "annotator", "label")
+    }
     known = {role: str(given.get(role) or next(iter(matching(header, role) or roles[role]), "")) for role in roles}
     item, who, said = known.values()
     free = [name for name in header if name not in (item, who)]
     others = [name for name in free if name not in others_than_annotators(header) and name != item]
     numbers = [name for name in free if text[name].str.fullmatch("[0-9]{1,9}").all()]
-    flags = [name for name in free if text[name].str.casefold().isin(["0", "1", "0.0", "1.0", "true", "false", ""]).all()]
+    flags = [
+        name for name in free if text[name].str.casefold().isin(["0", "1", "0.0", "1.0", "true", "false", ""]).all()
+    ]
     repeated = bool(item) and bool(text[item].duplicated().any()) if item in text else False
     label = said if said and said != who else next((name for name in reversed(free) if name not in (item,)), "")
     long = {"item": item, "annotator": who, "label": label}
-    votes = {"format": "votes", "columns": ",".join(numbers)}
-    ways: list[Way] = []
-    if who:
-        ways.append({role: name for role, name in (long if item else long | {"item": free[0] if free else ""}).items() if name})
+    votes = {"format": "votes", "columns": _columns(header, numbers)}
+    ways: list[Way] = [{"columns": _columns(header, people)}] if people else []
+    if any(name in set(text[name].unique()) for name in header):  # the header may be data
+        ways.append({"no_header": True})
+    turned = {
+        "transpose": True,
+        "annotator": who,
+        "columns": _columns(header, [name for name in header if name != who]),
+    }
+    stems = {name.rstrip("0123456789") for name in header if name != who}
+    if who and len(stems) == 1 and len(header) > 2:
+        ways.append(turned)
     if who and len(flags) > 1:
-        ways.append({"multi_label": True, "columns": ",".join(flags)})
+        ways.append({"multi_label": True, "columns": _columns(header, flags)})
+    if who:
+        ways.append(
+            {role: name for role, name in (long if item else long | {"item": free[0] if free else ""}).items() if name}
+        )
     if not who and label and item and repeated:
         ways.append({"item": item, "label": label, "anonymous": True})
     is_votes = len(numbers) > 1 and not who
-    texts = [name for name in others if name not in numbers]
+    texts = [name for name in free if name not in numbers]
     if is_votes and (texts or not set(text[numbers].to_numpy().ravel()) <= {"0", "1", "2", "3", "4", "5"}):
         ways.append(votes)
     if len(others) > 1 and not who:
-        ways.append({"columns": ",".join(others)})
+        ways.append({"columns": _columns(header, others)})
     if is_votes:
         ways.append(votes)
     if who:
-        ways.append({"transpose": True, "annotator": who, "columns": ",".join(name for name in header if name != who)})
+        ways.append(turned)
     if not who and len(free) > 2 - bool(item):
         ways.append({"item": item or free[0], "annotator": free[0] if item else free[1], "label": label})
     if len(header) == 1 and (mark := _mark(header[0], text)):
         ways.append({"separator": mark})
-    ways.append({"no_header": True, "columns": "1:"})
+    ways += [] if given.get("no_header") else [{"no_header": True, "columns": "1:"}]
     names = {"item", "annotator", "label", "columns"}
     return [{name: value for name, value in way.items() if name not in given or name not in names} for way in ways]
+
+
+def _columns(header: Sequence[str], names: Sequence[str]) -> str:
+    """Return columns as an option names them: by their places if a name has a comma."""
+    by_place = any("," in name for name in names)
+    return ",".join(f"{header.index(name) + 1}:{header.index(name) + 1}" if by_place else name for name in names)
 
 
 def _mark(name: str, text: pd.DataFrame) -> str | None:
@@ -364,12 +436,11 @@ def _join(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
     parts = []
     for table in tables:
         name, unit = name_of(table), table.attrs["unit"]
-        part = table.astype({"label": "str"}).assign(row=[f"{name}, {unit} {row}" if unit != "place" else row for row in table["row"]])
-        part["label"] = part["label"].replace("nan", "") if table["label"].dtype == "category" else part["label"]
+        part = table.assign(row=[f"{name}, {unit} {row}" if unit != "place" else row for row in table["row"]])
         if table.attrs.get("numbered") and not table.attrs.get("sides"):
             part["item"] = f"{name}: " + part["item"]
         parts.append(part)
-    made = pd.concat([part.set_flags() for part in parts], ignore_index=True)
+    made = pd.concat(parts, ignore_index=True)
     texts = made.select_dtypes("str").columns
     made[texts] = made[texts].fillna("")
     read_as = dict.fromkeys(table.attrs.get("read_as", "") for table in tables)
@@ -385,7 +456,9 @@ def _leave_out(table: pd.DataFrame, given: Way) -> pd.DataFrame:
         people = {*table["annotator"].unique()} - {""} if names else set()
         odd = next((name for name in names if name not in people), None)
         if odd is not None:
-            raise DataError(f"{name_of(table)}: {option(role)} names {odd!r}, who is no annotator{nearest(odd, people)}")
+            raise DataError(
+                f"{name_of(table)}: {option(role)} names {odd!r}, who is no annotator{nearest(odd, people)}"
+            )
         if names:
             chosen = table["annotator"].isin(names)
             kept = (table["annotator"] == "") | (chosen if role == "only" else ~chosen)
@@ -500,16 +573,18 @@ def data_of_source(
         As for `read_annotations`.
     """
     if gold_file is not None and options.get("gold") is not None:
-        raise DataError(f"gold is given twice, as column {options['gold']!r} and as file {str(gold_file)!r}: leave out one")
+        raise DataError(
+            f"gold is given twice, as column {options['gold']!r} and as file {str(gold_file)!r}: leave out one"
+        )
     declared = None if labels is None else name_labels(labels)
-    said_unsure = name_unsure(unsure)
+    said_unsure = name_unsure(unsure or ())
     options = {**options_of(source), **options} if not isinstance(source, pd.DataFrame | list) else options
     if gold_file is not None:
         options = {**options, "gold": None}
     table = read_long(source, options, labels=declared, unsure=said_unsure)
     if options.get("multi_label"):
         declared = None
-    command = write_command(source, {name: value for name, value in options.items() if _is_given(value) and value != "auto"})
+    shown = {name: value for name, value in options.items() if _is_given(value) and value != "auto"}
     if gold_file is not None:
         table = add_known(table, gold_file, "gold", options, declared)
     if controls is not None:
@@ -522,24 +597,27 @@ def data_of_source(
     try:
         data = AnnotationData.from_frame(table, labels=declared, unsure=said_unsure)
     except DataError as error:
-        raise _with_command(str(error), table, command) from None
+        raise _with_command(str(error), table, write_command(source, shown)) from None
     doubts = check_table(table, labels=declared)
     for doubt in doubts[doubts["level"] == "stop"].itertuples():
-        raise _with_command(f"{doubt.message} {doubt.remedy}", table, command)
+        ways = doubts.attrs["ways"].get(doubt.code, [{}])
+        raise _with_command(doubt.message, table, *(write_command(source, {**shown, **way}) for way in ways))
     doubts = doubts[doubts["level"] != "note"]
     if len(doubts):
-        shown = [f"{doubt.code}: {doubt.message} {doubt.remedy}" for doubt in doubts.head(3).itertuples()]
-        more = f" ({len(doubts) - 3} more: {spell('bayesanno.check_table', 'bayesanno read')})" if len(doubts) > 3 else ""
-        warn(f"{name_of(table)}: {' '.join(shown)}{more}", NamesWarning)
+        said = [f"{doubt.code}: {doubt.message} {doubt.remedy}" for doubt in doubts.head(3).itertuples()]
+        more = (
+            f" ({len(doubts) - 3} more: {spell('bayesanno.check_table', 'bayesanno read')})" if len(doubts) > 3 else ""
+        )
+        warn(f"{name_of(table)}: {' '.join(said)}{more}", NamesWarning)
     return data
 
 
-def _with_command(message: str, table: pd.DataFrame, command: str) -> DataError:
-    """Return an error of the contents of a table, with the command that shows them."""
+def _with_command(message: str, table: pd.DataFrame, *commands: str) -> DataError:
+    """Return an error of the contents of a table, with the commands that show them."""
     name = name_of(table)
     said = message if message.startswith(name) else f"{name}: {message}"
     error = DataError(said)
-    error.args = (f"{error}\n  {command}",)
+    error.args = ("".join([str(error), *(f"\n  {command}" for command in commands)]),)
     return error
 
 
@@ -620,5 +698,3 @@ def read_multi_annotations(
             )  # fmt: skip
             raise DataError(f"dimension {name!r}: {said}") from None
     return MultiAnnotationData(by_dimension=parts)
-
-

@@ -13,13 +13,25 @@ from bayesanno._core.errors import DataError, ExportWarning, warn
 from bayesanno._core.lazy import pd
 from bayesanno._core.wording import counted, enumerated, listed, nearest, option
 from bayesanno.data.frame import as_text
-from bayesanno.io.names import FIELD, Question, find, matching, matching_loosely, name_of, split_names
+from bayesanno.io.names import (
+    FIELD,
+    LAST_ALIASES,
+    Question,
+    find,
+    matching,
+    matching_loosely,
+    name_of,
+    split_names,
+    words_of,
+)
 from bayesanno.io.paths import Row, Rows, as_name, list_paths, parse_cell
 from bayesanno.io.sources import from_frame
 from bayesanno.io.tools import Tool, notes_of, prepare
 
 YES, NO = "yes", "no"
 OF_ANNOTATORS = "annotations"  # an object of this name has a label for each annotator
+ENOUGH = 20  # answers needed to judge whether labels are repeated
+_TEXTS = ("response", "answer", "category")  # which a label may be about
 _ALSO = {"item": ("id",), "annotator": ("annotators",), "label": ("score", "labels", "annotations"), "gold": ()}
 
 
@@ -104,7 +116,10 @@ def records(
                for one in _answers_in(row, split, beside=not template, by=str(paths["annotator"]))]  # fmt: skip
     reading.check(lambda: iter(rows), [role for role in ("item", "annotator", "label", "gold") if paths[role]])
     made = lay_out(frame, answers, multi_label=multi_label, split=split, labels=labels, path=str(paths["label"]))
-    made.attrs["read_as"] = describe(frame, {role: path for role, path in paths.items() if path is not None}, made)
+    named = {role: path for role, path in paths.items() if path is not None}
+    made.attrs["read_as"] = describe(frame, named, made)
+    if not multi_label and item is None:
+        doubt_roles(frame, made, named, {"item"})
     return made
 
 
@@ -136,7 +151,7 @@ def _first_label(reading: Rows, rows: Iterable[tuple[str, Mapping[str, Any]]]) -
 def _answers_in(row: Row, split: str | None, *, beside: bool, by: str) -> Iterator[Answer]:
     """Yield the answers of one annotator, or of several side by side, in a row."""
     place, values = row
-    item, gold = as_name(values["item"], "item"), _labels_of(values.get("gold"), place) or ()
+    item, gold = as_name(values["item"], f"{place}: item"), _labels_of(values.get("gold"), place) or ()
     people = _list_of(values["annotator"], split) if beside else None
     if people is None:
         labels = _labels_of(values["label"], place)
@@ -150,7 +165,7 @@ def _answers_in(row: Row, split: str | None, *, beside: bool, by: str) -> Iterat
             f"label or an empty text; if the field names one annotator, use {option('annotator', '{' + by + '}')}"
         )
     for who, answer in zip(people, answers, strict=True):
-        yield Answer(place, item, as_name(who, "annotator"), _labels_of(answer, place), gold=gold)
+        yield Answer(place, item, as_name(who, f"{place}: annotator"), _labels_of(answer, place), gold=gold)
 
 
 def _list_of(value: Any, split: str | None) -> list[Any] | None:
@@ -191,6 +206,47 @@ def _ask(frame: pd.DataFrame, first: tuple[str, Mapping[str, Any]], found: Mappi
     shown = enumerated(known, most=6) or "nothing but empty fields"
     ways = [{role: path for role, path in way.items() if path} for way in ways]
     return Question(f"{place}: no field names the {', the '.join(lacking)}; the record has {shown}", *ways)
+
+
+def doubt_roles(frame: pd.DataFrame, made: pd.DataFrame, roles: dict[str, str], by_name: set[str]) -> None:
+    """Ask if a column that was found by its name may not have the role: ids may name rows, and answers be texts."""
+    answered = made[made["label"] != ""]
+    n, people, items = len(answered), answered["annotator"].nunique(), answered["item"].nunique()
+    pairs = len(answered[["item", "annotator"]].drop_duplicates())
+    name, rest = roles["item"], [column for column in frame.columns if column not in roles.values()]
+    others = [column for column in matching_loosely(rest) if column]
+    loose, why = not matching([name], "item"), ""
+    if "item" in by_name and name.casefold() not in ("item", "item_id"):
+        if pairs < n if others or loose else 2 * pairs <= n:
+            why = "annotators answer some of its names again"
+        elif loose and items == n > 1 and people > 1 and frame.attrs["of"] == "text":
+            why = "no name in it has two answers"
+        elif others and items == 1 < n:
+            why = "it has one name alone"
+    if why:
+        ways: list[dict[str, str]] = [{"item": f"{{{one}}}/{{{name}}}"} for one in others[:1]]
+        raise Question(f"{name_of(frame)}: the column {name!r} may not name the items, since {why}",
+                       *({"item": one} for one in others), *ways, {"item": name})  # fmt: skip
+    weak = [role for role in ("annotator", "label") if role in by_name and roles[role].casefold() in LAST_ALIASES[role]]
+    guesses = [one for one in rest if words_of(one) & {"prediction", "predicted", "pred"}]
+    if "annotator" in weak and "label" in by_name and guesses:
+        raise Question(f"{name_of(frame)}: the labels of {roles['annotator']!r} may be in {guesses[0]!r}",
+                       {"label": guesses[0]}, {"label": roles["label"]})  # fmt: skip
+    if "annotator" in weak and pairs < n:
+        raise Question(f"{name_of(frame)}: {roles['annotator']!r} may not name the annotators, since some of its names "
+                       "answer an item again", *({"annotator": one} for one in rest[:2]),
+                       {"annotator": roles["annotator"]})  # fmt: skip
+    labels, label, why = answered["label"].nunique(), roles["label"], ""
+    scores = [column for column in rest if column.casefold() in LAST_ALIASES["label"]]
+    if n >= (3 if "label" in weak else ENOUGH) and labels > n / 2:
+        why = "most answers in it occur once"
+    elif label.casefold() in _TEXTS and scores:
+        why = f"there is a column {scores[0]!r}"
+    elif n > items == labels > 2 and len(answered[["item", "label"]].drop_duplicates()) == items:
+        why = "each item has one of its own"
+    if why and "label" in by_name:
+        raise Question(f"{name_of(frame)}: the column {label!r} may not hold labels, since {why}",
+                       *({"label": one} for one in scores or rest), {"label": label})  # fmt: skip
 
 
 # ----------------------------------------------------------------------------------------------------------- tools
@@ -236,8 +292,9 @@ def read_tool(
     DataError
         If there are no answers, or a field has another form than the tool's.
     """
-    if note := notes_of(frame, tool):
-        warn(f"{name_of(frame)}: {note}", ExportWarning)
+    for name, keys in {"predictions": ("predictions",), "drop_rejected": ("rejected", "left_out")}.items():
+        if {"predictions": predictions, "drop_rejected": drop_rejected}[name] and not any(key in tool for key in keys):
+            raise DataError(f"{name_of(frame)}: {option(name, True)} does not apply to it: leave it out")
     rows = list(prepare(frame, tool, label))
     own = {"item": item, "annotator": annotator, "gold": gold}
     named = {role: path for role, path in own.items() if path is not None}
@@ -252,11 +309,12 @@ def read_tool(
         n = counted(len(modelled), "prediction")
         raise Question(f"{name_of(frame)} has no answers by annotators, but {n}", {"predictions": True})
     answers += modelled if predictions else []
-    if (label in parts or not answers) and parts:
-        one, place = next(iter(parts.items())) if label not in parts else (label, parts[label])
+    is_answered = any(one.labels is not None for one in answers)
+    if label in parts or (parts and not is_answered):
+        one, place = (label, parts[label]) if label in parts else next(iter(parts.items()))
         raise DataError(f"{place}: question {one!r} asks for spans, boxes or other parts: only labels of whole items are read; "
                         f"write a table with a row for each token, or box, annotator and tag")  # fmt: skip
-    if not any(one.labels is not None for one in answers):
+    if not is_answered:
         raise DataError(f"{name_of(frame)} has no answers: annotate some items, and export again")
     questions = list(dict.fromkeys(one.question for one in answers if one.question and one.labels is not None))
     if label is not None and not any(label in (one.question, one.words) for one in answers):
@@ -266,10 +324,13 @@ def read_tool(
         raise Question(f"{name_of(frame)}: there are {len(questions)} questions, {listed(questions)}",
                        *({"label": one} for one in questions))  # fmt: skip
     asked = label or next(iter(questions), "")
-    chosen = [one for one in answers if asked in (one.question, one.words) or not one.question]
+    chosen = [one if asked in (one.question, one.words) or not (one.question or one.labels)
+              else one._replace(labels=None, gold=(), control="") for one in answers]  # fmt: skip
     for name, why in tool.get("nobody", {}).items():
-        if {one.annotator for one in chosen} == {name}:
+        if {one.annotator for one in chosen if one.labels} == {name}:
             raise DataError(f"{name_of(frame)}: {why}")
+    if note := notes_of(frame, tool):
+        warn(f"{name_of(frame)}: {note}", ExportWarning)
     return lay_out(frame, chosen, multi_label=multi_label, split=split, labels=labels)
 
 
@@ -301,7 +362,8 @@ def _read_answers(
                 for path, known in tool.get("whole", {}).items()
             )
             given = parse_cell(said)
-            if of_parts or (isinstance(given, list) and any(isinstance(one, list | Mapping) and one for one in given)):
+            inner = given if isinstance(given, list) else [given] if isinstance(given, Mapping) else []
+            if of_parts or any(isinstance(one, list | Mapping) and one for one in inner):
                 parts.setdefault(question, at)
                 answers.append(Answer(at, item, "", None))
                 continue
@@ -347,10 +409,12 @@ def lay_out(
     Question
         If an answer has several labels, and `multi_label` is false.
     """
+    if split:
+        answers = [
+            one._replace(labels=_split(one.labels, split), gold=_split(one.gold, split) or ()) for one in answers
+        ]
     if (how := frame.attrs.get("spelling")) is not None:
         answers = _spell(answers, how)
-    if split:
-        answers = [one._replace(labels=_split(one.labels, split), gold=_split(one.gold, split) or ()) for one in answers]
     several = next((one for one in answers if len(one.labels or ()) > 1), None)
     if several is not None and not multi_label:
         ways: list[dict[str, Any]] = [{"multi_label": True}]
@@ -362,8 +426,14 @@ def lay_out(
     rows: list[dict[str, Any]] = []
     known = split_names(labels) or sorted({label for one in answers for label in (*(one.labels or ()), *one.gold)})
     if multi_label and not labels and set(known) == {"0", "1"}:
-        raise DataError(f"{name_of(frame)}: each answer lists 0 and 1 for labels without names: write a column for each")
+        raise DataError(
+            f"{name_of(frame)}: each answer lists 0 and 1 for labels without names: write a column for each"
+        )
     for one in answers:
+        if multi_label and (bad := next((label for label in one.labels or () if label[0] + label[-1] == "[]"), None)):
+            raise DataError(
+                f'{one.place}: {bad[:60]!r} looks like a list, but is not valid: write it as JSON, ["a", "b"]'
+            )
         odd = next((label for label in one.labels or () if multi_label and label not in known), None)
         if odd is not None:
             raise DataError(f"{one.place}: label {odd!r} of item {one.item!r} is not among the declared labels, "
@@ -376,7 +446,7 @@ def lay_out(
             rows.append({"item": name, "annotator": one.annotator, **said, "row": one.place})
     table = pd.DataFrame(rows, columns=["item", "annotator", "label", "gold", "control", "row"], dtype="str")
     made = table.drop(columns=[role for role in ("gold", "control") if not (table[role] != "").any()])
-    made.attrs |= {"name": name_of(frame), "unit": "place"}
+    made.attrs |= {"name": name_of(frame), "unit": "place"} | ({"labels": [NO, YES]} if multi_label else {})
     return made
 
 
@@ -389,7 +459,11 @@ def _spell(answers: Sequence[Answer], how: Any) -> list[Answer]:
         kept = tuple(dict.fromkeys(filter(None, (written.get(label, label) for label in labels or ()))))
         return (kept or None) if labels else labels
 
-    return [one._replace(labels=spell(one.labels), gold=spell(one.gold) or ()) for one in answers] if written else [*answers]
+    return (
+        [one._replace(labels=spell(one.labels), gold=spell(one.gold) or ()) for one in answers]
+        if written
+        else [*answers]
+    )
 
 
 def flatten(frame: pd.DataFrame, paths: Iterable[str]) -> pd.DataFrame:
@@ -403,6 +477,7 @@ def flatten(frame: pd.DataFrame, paths: Iterable[str]) -> pd.DataFrame:
     if frame.attrs["of"] == "text":
         return frame
     fields = list(map(str, frame.columns))
+    paths = [path for path in paths if path in fields or not set("*:") & set(path)]
     flat = {name: name for name in fields if not frame[name].map(lambda cell: isinstance(cell, list | dict)).any()}
     reading = Rows(flat | {path: path for path in paths}, fields, outer=[*paths])
     found = [(at, values) for place, record in zip(frame.index, frame.to_dict("records"), strict=True)
@@ -431,7 +506,9 @@ def describe(frame: pd.DataFrame, roles: Mapping[str, str], made: pd.DataFrame, 
         said = [f"{one}: {enumerated(sorted(made['label'].unique().tolist()))}" if one.startswith("labels ") else one
                 for one in said]  # fmt: skip
     starts = (*roles.values(), *used)
+    made.attrs["used"] = [name for name in starts if name in frame.columns]
     rest = [name or "column 1" for name in map(str, frame.columns)
             if not any(name == one or f"{{{name}}}" in one or one.startswith((f"{name}.", f"{name}[", f"{name}{{"))
                        for one in starts)]  # fmt: skip
+    rest += frame.attrs.get("left", [])
     return "; ".join([*said, *([f"left out {listed(rest)}"] if rest else [])])

@@ -16,9 +16,7 @@ from bayesanno._core.lazy import pd
 from bayesanno._core.wording import listed, option
 from bayesanno.data.labelled import ANYONE
 from bayesanno.io.names import (
-    ALIASES,
     CONTENTS,
-    LAST_ALIASES,
     Question,
     beside,
     cells_of,
@@ -31,14 +29,14 @@ from bayesanno.io.names import (
     numbered,
     others_than_annotators,
     sides_among,
+    split_names,
     where,
 )
-from bayesanno.io.records import describe, records
+from bayesanno.io.records import ENOUGH, describe, doubt_roles, records
 from bayesanno.io.sources import text_of
 
+_TOTALS = ("total", "sum", "all", "n_total", "n_annotators", "n_answers", "n_votes", "num_annotators", "num_votes")
 MOST_ROWS = 10_000_000  # the limit of items or answers that counts expand to
-_ENOUGH = 20  # answers needed to judge whether labels are repeated
-_TEXTS = ("response", "answer")  # which a label may be about
 _CHOSEN = {"1": "yes", "0": "no", "1.0": "yes", "0.0": "no", "true": "yes", "false": "no", "": "no"}
 type Roles = dict[str, pd.Series[Any] | str]
 
@@ -77,6 +75,10 @@ def long(
     text = text_of(frame)
     roles = find_roles(text, item=item, annotator=annotator, label=label, gold=gold, anonymous=anonymous)
     if label is None:
+        counts = [name for name in matching(text.columns, "count") if name not in (*roles.values(), "n", "weight")]
+        if counts and not anonymous:
+            raise Question(f"{name_of(text)}: the column {counts[0]!r} may say how often an answer was given, and a row is one "
+                           "answer: repeat the rows", {"label": roles["label"]})  # fmt: skip
         sides = sides_among(name for name in text.columns if name not in roles.values())
         said = [name for name in text.columns if name in set(text[roles["label"]].unique())]
         if len(pair := sides or (said if len(said) == 2 else [])) == 2:
@@ -86,9 +88,9 @@ def long(
     made = _make(text, cells | ({"annotator": ANYONE} if anonymous else {}))
     given = {"item": item, "annotator": annotator, "label": label}
     if not anonymous:
-        _doubt(text, made, roles, {role for role, name in given.items() if name is None})
-    if "label" in roles and (ordered := text.attrs.get("ordered", {}).get(roles["label"])):
-        made["label"] = pd.Categorical(made["label"].where(made["label"] != ""), ordered, ordered=True)
+        doubt_roles(text, made, roles, {role for role, name in given.items() if name is None})
+    if ordered := text.attrs.get("ordered", {}).get(roles["label"]):
+        made.attrs["labels"] = ordered
     made.attrs["read_as"] = describe(text, roles, made)
     return made
 
@@ -111,7 +113,11 @@ def find_roles(frame: pd.DataFrame, *, anonymous: bool = False, **given: str | N
     if anonymous:
         names["annotator"] = None
     check_distinct(frame, names)
-    lacking = [role for role in ("item", "annotator", "label") if names[role] is None and not (anonymous and role == "annotator")]
+    lacking = [
+        role
+        for role in ("item", "annotator", "label")
+        if names[role] is None and not (anonymous and role == "annotator")
+    ]
     if lacking:
         said = f"no column for the {' and the '.join(lacking)} among {listed(list(frame.columns), most=6)}"
         raise Question(f"{name_of(frame)}: {said}")
@@ -128,41 +134,6 @@ def _make(frame: pd.DataFrame, cells: Roles) -> pd.DataFrame:
             made = made.drop(columns=role)
     made.attrs |= {"name": name_of(frame), "unit": frame.attrs["unit"]}
     return made
-
-
-def _doubt(frame: pd.DataFrame, made: pd.DataFrame, roles: dict[str, str], by_name: set[str]) -> None:
-    """Ask if a column that was found by its name may not have the role: ids may name rows, and answers be texts."""
-    answered = made[made["label"] != ""]
-    n, people, items = len(answered), answered["annotator"].nunique(), answered["item"].nunique()
-    pairs = len(answered[["item", "annotator"]].drop_duplicates())
-    name, rest = roles["item"], [column for column in frame.columns if column not in roles.values()]
-    others = [column for column in matching_loosely(rest) if column]
-    loose, why = not matching([name], "item"), ""
-    if "item" in by_name and name.casefold() not in ("item", "item_id"):
-        if pairs < n if others or loose else 2 * pairs <= n:
-            why = "annotators answer some of its names again"
-        elif loose and items == n > 1 and people > 1 and frame.attrs["of"] == "text":
-            why = "no name in it has two answers"
-        elif others and items == 1 < n:
-            why = "it has one name alone"
-    if why:
-        ways: list[dict[str, str]] = [{"item": f"{{{one}}}/{{{name}}}"} for one in others[:1]]
-        raise Question(f"{name_of(frame)}: the column {name!r} may not name the items, since {why}",
-                       *({"item": one} for one in others), *ways, {"item": name})  # fmt: skip
-    weak = [role for role in ("annotator", "label") if role in by_name and roles[role].casefold() in LAST_ALIASES[role]]
-    if "annotator" in weak and pairs < n:
-        raise Question(f"{name_of(frame)}: {roles['annotator']!r} may not name the annotators, since some of its names "
-                       "answer an item again", *({"annotator": one} for one in rest[:2]),
-                       {"annotator": roles["annotator"]})  # fmt: skip
-    labels, label, why = answered["label"].nunique(), roles["label"], ""
-    scores = [column for column in rest if column.casefold() in LAST_ALIASES["label"]]
-    if n >= (3 if "label" in weak else _ENOUGH) and labels > n / 2:
-        why = "most answers in it occur once"
-    elif label.casefold() in _TEXTS and scores:
-        why = f"there is a column {scores[0]!r}"
-    if why and "label" in by_name:
-        raise Question(f"{name_of(frame)}: the column {label!r} may not hold labels, since {why}",
-                       *({"label": one} for one in scores), {"label": label})  # fmt: skip
 
 
 def wide(
@@ -219,14 +190,36 @@ def wide(
     counts = None if counts in named and count is None else counts
     if count is not None and item is None:
         items = None
+    said = (
+        set(text[named].to_numpy(dtype=object).ravel())
+        if columns and not {*split_names(columns)} <= {*text.columns}
+        else set()
+    )
+    if len(named) > 1 and {*named} <= said:
+        raise Question(f"{name_of(text)}: the names {listed(named)} are labels too, so the first line may be data",
+                       {"no_header": True}, {"columns": ",".join(named)})  # fmt: skip
+    counts = (
+        None if columns and items is not None and count is None else counts
+    )  # columns that are not named are left out
+    rest = [name for name in text.columns if name and name not in (*named, *others, items)]
+    if (
+        counts is not None
+        and count is None
+        and (rest or text[counts].tolist() == list(map(str, range(1, len(text) + 1))))
+    ):
+        why = f"stands beside {listed(rest)}" if rest else "numbers the rows"
+        raise Question(f"{name_of(text)}: the column {counts!r} {why}, so it may not say how many items have the answers of a "
+                       "row", {"count": counts}, *({"item": name, "columns": ",".join(named)} for name in (*rest, counts)))  # fmt: skip
     if counts is not None and items is not None:
         why = f"a row with a number {counts!r} stands for several items, but column {items!r} names one"
-        raise Question(f"{name_of(text)}: {why}", {"format": "wide", "columns": ",".join(named)}, {"count": counts})
+        raise Question(f"{name_of(text)}: {why}", {"columns": ",".join(named)}, {"count": counts})
+    used = [items or "", *named, *others, *([counts] if counts else [])]
+    left_out = describe(text, {}, text, used)
     text = text.assign(**{"$item": cells_of(text, items, "item") if items is not None else "",
                           "$gold": text[others[0]] if others and others[0] != counts else ""})  # fmt: skip
     if not columns and (said := text[named].melt()["value"]).size:
         said = said[said != ""]
-        if len(said) >= _ENOUGH and 2 * said.nunique() > len(said):
+        if len(said) >= ENOUGH and 2 * said.nunique() > len(said):
             raise Question(f"{name_of(text)}: the columns {listed(named)} may not hold labels, since most answers in them "
                            "occur once", {"columns": ",".join(named)})  # fmt: skip
     if counts is not None:
@@ -246,15 +239,14 @@ def wide(
         made = table
         kinds = {tuple(text.attrs.get("ordered", {}).get(name, ())) for name in named}
         if len(kinds) == 1 and (ordered := kinds.pop()):
-            made["label"] = pd.Categorical(made["label"].where(made["label"] != ""), ordered, ordered=True)
+            made.attrs["labels"] = list(ordered)
     if "gold" in made and not (made["gold"] != "").any():
         made = made.drop(columns="gold")
-    used = [items or "", *named, *others, *([counts] if counts else [])]
     said_of = [f"items {'by row' if numbers else f'in {items!r}' if items else 'in the first column'}",
                f"annotators {listed(named)}", *([f"true labels in {others[0]!r}"] if "gold" in made else []),
-               *([f"each row counts {counts!r} times"] if counts else []), describe(text, {}, made, used)]  # fmt: skip
+               *([f"each row counts {counts!r} times"] if counts else []), left_out]  # fmt: skip
     made.attrs |= {"name": name_of(text), "unit": "place" if multi_label or split else text.attrs["unit"]}
-    made.attrs |= {"read_as": "; ".join(filter(None, said_of)).replace("'$item', '$gold'", ""), "numbered": numbers}
+    made.attrs |= {"read_as": "; ".join(filter(None, said_of)), "numbered": numbers, "used": used}
     return made
 
 
@@ -271,6 +263,7 @@ def _melt(text: pd.DataFrame, named: Sequence[str]) -> pd.DataFrame:
                          "label": cells, "gold": np.repeat(text["$gold"].to_numpy(dtype=object), k)},
                         dtype="str")  # fmt: skip
     made = made.assign(row=np.repeat(text.index.to_numpy(), k))
+    made = made[(made["item"] != "") | (made["label"] != "") | (made["gold"] != "")].reset_index(drop=True)
     return made if (made["gold"] != "").any() else made.drop(columns="gold")
 
 
@@ -294,8 +287,8 @@ def _item_of(frame: pd.DataFrame, item: str | None, named: Sequence[str], given:
         found = ids[0] if len(ids) == 1 else find(rest[ids], "item")
     if found is None and len(texts) == 1:
         found = texts[0]
-    if found is None and "" in rest.columns:
-        found = ""
+    if found is None and (frame.attrs.get("index") in rest.columns or "" in rest.columns):
+        found = "" if "" in rest.columns else frame.attrs["index"]
     if found is None or found.casefold() == "item":
         return found
     cells = frame[found][frame[found] != ""]
@@ -305,7 +298,7 @@ def _item_of(frame: pd.DataFrame, item: str | None, named: Sequence[str], given:
         return None
     what = f"column {found!r}" if found else "first column, or index,"
     raise Question(f"{name_of(frame)}: the {what} repeats a name, so it may not name the items",
-                   {"item": found} if found else {"columns": ",".join(named)})  # fmt: skip
+                   *([{"item": found}] if found else []))  # fmt: skip
 
 
 def whole_numbers(frame: pd.DataFrame, name: str, blank: np.ndarray) -> np.ndarray:
@@ -359,17 +352,23 @@ def votes(
         items = _item_of(text, item, [], frame)
         left = {items, golden, "", *beside(text.columns)}
         named = [name for name in text.columns if name not in left and f"{{{name}}}" not in (item or "")]
+        first = named[0] if items is None and named and len(text) > 2 and text[named[0]].is_unique else None
         odd = next((name for name in named if matching([name], "annotator") or matching([name], "label") or
-                    name.casefold() in ("total", "sum", "all", "n", "subject") or "n_" in name.casefold()), None)  # fmt: skip
+                    name.casefold() in _TOTALS), first)  # fmt: skip
         rest = [name for name in named if name != odd]
         if odd is not None and len(named) > 1:
-            raise Question(f"{name_of(text)}: the column {odd!r} may be no label", {"columns": ",".join(rest)},
-                           {"item": odd, "columns": ",".join(rest)}, {"columns": ",".join(named)})  # fmt: skip
+            of_items = [{"item": odd, "columns": ",".join(rest)}] if items is None else []
+            raise Question(f"{name_of(text)}: the column {odd!r} may be no label", *of_items, {"columns": ",".join(rest)},
+                           {"columns": ",".join(named)})  # fmt: skip
     if items in named:
         check_distinct(text, {"item": items, "label": items})
-    times = np.stack([whole_numbers(text, name, (text[name] == "").to_numpy()) for name in named], axis=1)  # (row, label)
+    times = np.stack(
+        [whole_numbers(text, name, (text[name] == "").to_numpy()) for name in named], axis=1
+    )  # (row, label)
     if times.sum() > MOST_ROWS:
-        raise DataError(f"{name_of(text)}: the counts add up to {times.sum():,} answers, and the limit is {MOST_ROWS:,}")
+        raise DataError(
+            f"{name_of(text)}: the counts add up to {times.sum():,} answers, and the limit is {MOST_ROWS:,}"
+        )
     cells = {"item": cells_of(text, items, "item") if items is not None else [str(n) for n in range(1, len(text) + 1)]}
     cells |= {"gold": text[golden]} if golden else {}
     table = pd.DataFrame(cells, index=text.index, dtype="str")
@@ -380,7 +379,7 @@ def votes(
     names = np.array([*named, ""], dtype=object)[np.repeat(label, several)]
     made = _make(made, {"item": made["item"], "annotator": ANYONE, "label": pd.Series(names, made.index),
                         **({"gold": made["gold"]} if golden else {})})  # fmt: skip
-    made["label"] = pd.Categorical(made["label"].where(made["label"] != ""), named, ordered=True)
+    made.attrs["labels"] = named
     said = f"items {'by row' if items is None else f'in {items!r}'}; numbers of answers {listed(named)}, by nobody who is named"
     left_out = describe(text, {}, made, [items or "", golden or "", *named])
     made.attrs |= {"read_as": "; ".join(filter(None, [said, left_out])), "numbered": items is None}
@@ -423,10 +422,12 @@ def transposed(frame: pd.DataFrame, *, columns: str | Sequence[str] = (), annota
     if not columns and (len(words) > 1 or any(not name[-1:].isdigit() for name in items)):
         raise Question(f"{name_of(text)}: the names {listed(items, most=6)} do not say which columns are items",
                        {"columns": ",".join(items)})  # fmt: skip
-    made = text[items].set_axis(names, axis=0).melt(ignore_index=False, var_name="item", value_name="label")
     columns_at = {name: at for at, name in enumerate(text.columns, 1)}
-    made = pd.DataFrame({"item": made["item"], "annotator": made.index, "label": made["label"]}, dtype="str")
-    made = made.reset_index(drop=True).assign(row=made["item"].map(columns_at).to_numpy())
+    cells = text[items].to_numpy(dtype=object).T.ravel()  # those of an item together
+    made = pd.DataFrame(
+        {"item": np.repeat(items, len(text)), "annotator": np.tile(names, len(items)), "label": cells}, dtype="str"
+    )
+    made = made.assign(row=made["item"].map(columns_at).to_numpy())
     said = f"items {listed(items)}; annotators in {people!r}"
     left_out = describe(text, {}, made, [people, *items])
     made.attrs |= {"name": name_of(text), "unit": "column", "read_as": "; ".join(filter(None, [said, left_out]))}
@@ -469,15 +470,16 @@ def one_hot(
         row, at = (int(place[0]) for place in np.nonzero(wrong.to_numpy()))
         raise DataError(f"{where(text, row)}: {named[at]} is {text[named[at]].iloc[row]!r}, but must be 0 or 1: leave this "
                         f"column out of {option('columns')}")  # fmt: skip
-    said = cells.replace(_CHOSEN).where((cells != "").any(axis=1), "")
+    named = [name for name in named if "yes" in {*cells[name].map(_CHOSEN.get)}]  # labels that anybody chose
+    said = cells[named].replace(_CHOSEN).where((cells != "").any(axis=1), "")
     names = cells_of(text, item, "item")
-    text = _keep(text, said.assign(**{"$item": names.to_numpy(), "$gold": "", "$who": cells_of(text, annotator, "annotator")}))
+    text = _keep(
+        text, said.assign(**{"$item": names.to_numpy(), "$gold": "", "$who": cells_of(text, annotator, "annotator")})
+    )
     table = _melt(text, named)
     made = table.assign(item=(table["item"] + " / " + table["annotator"]).where(table["item"] != "", ""),
                         annotator=np.repeat(text["$who"].to_numpy(dtype=object), len(named)))  # fmt: skip
     made = made.astype({"annotator": "str"})
-    made.attrs |= {"name": name_of(text), "unit": text.attrs["unit"]}
+    made.attrs |= {"labels": ["no", "yes"], "name": name_of(text), "unit": text.attrs["unit"]}
     made.attrs["read_as"] = f"items in {item!r}; annotators in {annotator!r}; labels {listed(named)}"
     return made
-
-

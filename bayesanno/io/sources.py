@@ -13,6 +13,7 @@ import json
 import os
 import re
 import sys
+import warnings
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
@@ -157,16 +158,21 @@ def from_frame(frame: pd.DataFrame, name: str) -> pd.DataFrame:
 
     An index without a name that is not 0, 1, ... is a column without a name, which may name the items of a wide table.
     """
-    index = frame.index
+    index, named = frame.index, None
     if any(level is not None for level in index.names):
+        named = str(index.names[0]) if index.nlevels == 1 else None
         frame = frame.reset_index([level for level in index.names if level is not None and level not in frame.columns])
     elif index.nlevels == 1 and not index.equals(pd.RangeIndex(len(index))):
         frame = frame.copy()
         frame.insert(0, "", index)
     names = [str(column).strip() for column in frame.columns]
     if "row" in frame and frame.attrs.get("unit"):  # a long table of ours
-        return _named(frame.set_axis(frame["row"].tolist()).drop(columns="row"), frame.attrs["name"], frame.attrs["unit"])
-    return _checked(frame.set_axis(names, axis=1).set_axis(range(1, len(frame) + 1)), name, "row")
+        made = frame.set_axis(frame["row"].tolist()).drop(columns="row")
+        made.attrs |= {"name": frame.attrs["name"], "unit": frame.attrs["unit"], "of": "frame"}
+        return made
+    made = _checked(frame.set_axis(names, axis=1).set_axis(range(1, len(frame) + 1)), name, "row")
+    made.attrs["index"] = named
+    return made
 
 
 def has_lists(frame: pd.DataFrame) -> bool:
@@ -185,6 +191,11 @@ def text_of(frame: pd.DataFrame) -> pd.DataFrame:
         return frame
     of_json = frame.attrs["of"] == "json"
     made = pd.DataFrame({name: as_text(frame[name], of_json=of_json) for name in frame.columns}, index=frame.index)
+    if (
+        bad := next((name for name in made.columns if made[name].str.contains("\0", regex=False).any()), None)
+    ) is not None:
+        row = int(made[bad].str.contains("\0", regex=False).to_numpy().argmax())
+        raise DataError(f"{frame.index[row]}: {bad} {made[bad].iloc[row]!r} has a zero byte: give it another name")
     kinds = {name: frame[name].dtype for name in frame.columns}
     ordered = {name: as_text(pd.Series(kind.categories)).tolist() for name, kind in kinds.items()
                if isinstance(kind, pd.CategoricalDtype) and kind.ordered}  # fmt: skip
@@ -256,11 +267,17 @@ def _from_text(text: str, name: str, given: str | None, *, no_header: bool) -> p
         text = re.sub(r"(?m)^ +| +(?=\r?$)", "", text)
     literal = mark == "\t" and _quotes_nothing(text)
     how = {"delimiter": mark, "quoting": csv.QUOTE_NONE if literal else csv.QUOTE_MINIMAL, "skipinitialspace": True}
-    first = next(cells for cells in csv.reader(io.StringIO(text, newline=""), **how) if any(map(str.strip, cells)))
     try:
-        frame = pd.read_csv(
-            io.StringIO(text), header=None, names=range(len(first)), dtype=str, keep_default_na=False, index_col=False, **how
-        )
+        first = next(cells for cells in csv.reader(io.StringIO(text, newline=""), **how) if any(map(str.strip, cells)))
+    except (StopIteration, csv.Error):
+        raise DataError(
+            f"{name} is empty, or its header cannot be read: give a table with a header line and rows"
+        ) from None
+    try:
+        with warnings.catch_warnings():  # of rows that are too long, which are checked below
+            warnings.simplefilter("ignore")
+            frame = pd.read_csv(io.StringIO(text), header=None, names=range(len(first)), dtype=str, keep_default_na=False,
+                                index_col=False, **how)  # fmt: skip
     except (ValueError, OverflowError):  # pandas' errors of parsing derive from the first
         frame = None
     lines: Sequence[int] = range(1, 1 if frame is None else len(frame) + 1)
@@ -274,10 +291,10 @@ def _from_text(text: str, name: str, given: str | None, *, no_header: bool) -> p
     header = [str(number) for number in range(1, len(first) + 1)] if no_header else list(frame.iloc[0])
     rows = frame if no_header else frame.iloc[1:]
     if not no_header and len(header) > 1:
-        again = (rows == header).all(axis=1)
-        if again.any():
+        same = rows[rows[0].str.casefold() == header[0].casefold()].apply(lambda cells: cells.str.casefold())
+        again = (same == [each.casefold() for each in header]).all(axis=1)
+        if again.any() and not all(map(str.isdecimal, header)):
             raise DataError(f"{name}, line {again.idxmax()} repeats the header: delete it")
-        rows = rows[(rows != "").any(axis=1)]
     return _checked(rows.set_axis(header, axis=1), name, "line", "text")
 
 
@@ -347,7 +364,9 @@ def _check_lines(text: str, name: str, how: Mapping[str, Any]) -> list[int]:
 def _from_workbook(raw: bytes, name: str, *, no_header: bool) -> pd.DataFrame:
     """Return the only sheet of a workbook of Excel that has anything in it."""
     if find_spec("openpyxl") is None:
-        raise ExtraError(f"{name} is an Excel workbook: install its reader with pip install openpyxl, or save it as CSV")
+        raise ExtraError(
+            f"{name} is an Excel workbook: install its reader with pip install openpyxl, or save it as CSV"
+        )
     errors = ["#N/A", "#VALUE!", "#REF!", "#DIV/0!", "#NAME?", "#NULL!", "#NUM!"]
     try:
         sheets = pd.read_excel(io.BytesIO(raw), sheet_name=None, header=None, dtype=object, keep_default_na=False,
@@ -379,11 +398,10 @@ def explain_separator(frame: pd.DataFrame) -> str | None:
 
 def _from_zip(files: Mapping[str, bytes], name: str, encoding: str | None) -> pd.DataFrame:
     """Return the records of all files of JSON in a zip, each with the name of its file."""
-    parts = [_from_json(text, f"{name}, {file}") for file, raw in files.items()
-             if (text := _decode(raw, f"{name}, {file}", encoding)).strip()]  # fmt: skip
-    stems = [Path(part.attrs["name"]).stem for part in parts]
-    rows = [{**row, FILE: stem} for part, stem in zip(parts, stems, strict=True) for row in part.to_dict("records")]
-    return _of_records(rows, [place for part in parts for place in part.index], name)
+    parts = {file: _from_json(text, f"{name}, {file}") for file, raw in files.items()
+             if (text := _decode(raw, f"{name}, {file}", encoding)).strip()}  # fmt: skip
+    rows = [{**row, FILE: Path(file).stem} for file, part in parts.items() for row in part.to_dict("records")]
+    return _of_records(rows, [place for part in parts.values() for place in part.index], name)
 
 
 def _from_json(text: str, name: str) -> pd.DataFrame:
@@ -431,7 +449,9 @@ def _decode_value(text: str, position: int, name: str) -> tuple[Any, int]:
     except DataError as error:
         raise DataError(f"{name}, line {line}: {error}") from None
     except ValueError:  # Python limits the digits of a number
-        raise DataError(f"{name}, line {line}: a number here or below has thousands of digits: write it as text") from None
+        raise DataError(
+            f"{name}, line {line}: a number here or below has thousands of digits: write it as text"
+        ) from None
 
 
 def _distinct(fields: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -17,12 +17,15 @@ from typing import Any
 
 from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import listed
+from bayesanno._core.wording import listed, option
+from bayesanno.data.frame import as_text
 from bayesanno.io.paths import parse_cell
 from bayesanno.io.sources import FILE
 
 type Tool = Mapping[str, Any]
 type Record = dict[str, Any]
+
+_BOX = {"true", "false", "on", ""}  # the cells of a check box of Mechanical Turk
 
 
 @cache
@@ -62,19 +65,35 @@ def find_tool(frame: pd.DataFrame, asked: str = "auto") -> Tool | None:
 
 def _is_of(frame: pd.DataFrame, tool: Tool) -> bool:
     kind = "zip" if FILE in frame else "json" if frame.attrs["of"] == "json" else "table"
-    known = all(any(fnmatchcase(name, one) for name in frame.columns for one in each.split("|")) for each in tool["has"])
-    return known and tool.get("file", kind) == kind and (kind != "zip" or "file" in tool)
+    known = all(
+        any(fnmatchcase(name, one) for name in frame.columns for one in each.split("|")) for each in tool["has"]
+    )
+    lists = (cell for name in tool.get("inside", {}) if name in frame for cell in frame[name].map(parse_cell) if cell)
+    first = next((cell[0] for cell in lists if isinstance(cell, list)), None)
+    inside = not isinstance(first, Mapping) or any(name in first for name in tool.get("inside", {}).values())
+    return (
+        known
+        and (inside or not tool.get("inside"))
+        and tool.get("file", kind) == kind
+        and (kind != "zip" or "file" in tool)
+    )
 
 
 def prepare(frame: pd.DataFrame, tool: Tool, label: str | None) -> Iterator[tuple[str, Record]]:
     """Yield the place and the fields of each record, in a form that the paths of a tool read."""
     change: Callable[[Record, str | None], Record] = _CHANGES.get(tool.get("prepare", ""), lambda record, _: record)
     rename, several = tool.get("rename", {}), "workflow_id" in frame and frame["workflow_id"].nunique() > 1
+    boxes = {name for name in frame.columns if re.fullmatch(r"Answer\..+\..+", name) and
+             {"true", "on"} & (said := {*as_text(frame[name]).str.casefold()}) and said <= _BOX}  # fmt: skip
     for number, (place, cells) in enumerate(zip(frame.index, frame.to_dict("records"), strict=True), 1):
-        record = {rename.get(name, name) if rename.get(name) not in cells else name: cell for name, cell in cells.items()}
-        shown = str(place) if frame.attrs["unit"] == "place" else f"{frame.attrs['name']}, {frame.attrs['unit']} {place}"
+        record = {
+            rename.get(name, name) if rename.get(name) not in cells else name: cell for name, cell in cells.items()
+        }
+        shown = (
+            str(place) if frame.attrs["unit"] == "place" else f"{frame.attrs['name']}, {frame.attrs['unit']} {place}"
+        )
         try:
-            yield shown, change({**record, "number": number, "several": several}, label)
+            yield shown, change({**record, "number": number, "several": several, "boxes": boxes}, label)
         except DataError as error:
             raise DataError(f"{shown}: {error}") from None
 
@@ -98,10 +117,13 @@ def _label_studio(record: Record, _: str | None) -> Record:
 
 
 def _minimal(record: Record, label: str | None) -> Record:
-    names = [name for name in record if name not in ("number", "several")]
-    asked = names[names.index("id") + 1 : names.index("annotator")] if names.index("id") < names.index("annotator") else []
+    names = [name for name in record if name not in ("number", "several", "boxes")]
+    asked = (
+        names[names.index("id") + 1 : names.index("annotator")] if names.index("id") < names.index("annotator") else []
+    )
     if label is None and not asked:
-        raise DataError(f"CSV of Label Studio does not mark the questions: name one of {listed(names)} with --label")
+        raise DataError(f"CSV of Label Studio does not mark the columns of questions: name one of {listed(names)} with "
+                        f"{option('label')}")  # fmt: skip
     said = {name: parse_cell(record[name]) for name in (asked if label is None else [label]) if name in record}
     return record | {"said": [{"question": name, "label": plain} for name, value in said.items()
                               if (plain := _unwrap(value)) not in (None, "")]}  # fmt: skip
@@ -170,7 +192,7 @@ def _mturk(record: Record, _: str | None) -> Record:
     said: dict[str, Record] = {}
     for name, column, cell in _melt(record, "Answer."):
         cell = parse_cell(cell)
-        question, dot, box = name.rpartition(".")
+        question, _, box = name.rpartition(".")
         if column == "Answer.taskAnswers":
             if not isinstance(cell, list):
                 raise DataError(f"{column}: this is not JSON: {str(cell)[:60]!r}; download the file again")
@@ -178,7 +200,7 @@ def _mturk(record: Record, _: str | None) -> Record:
                 boxes = isinstance(answer, Mapping) and all(isinstance(one, bool) for one in answer.values())
                 inner = answer.get("label", answer) if isinstance(answer, Mapping) and "label" in answer else answer
                 said[asked] = {"label": [one for one, on in answer.items() if on] if boxes else inner, "column": asked}
-        elif dot and str(cell).casefold() in ("true", "false", "on", ""):
+        elif column in record["boxes"]:
             several = said.setdefault(question, {"label": [], "column": f"Answer.{question}"})["label"]
             several += [box] if str(cell).casefold() in ("true", "on") else []
         else:
@@ -212,5 +234,4 @@ def notes_of(frame: pd.DataFrame, tool: Tool) -> str | None:
     note = tool.get("note")
     if note is None or note["path"] not in frame:
         return None
-    return note["text"] if frame[note["path"]].astype(str).map(lambda cell: re.fullmatch(note["pattern"], cell) is not None or
-                                                             note["pattern"] == ".").any() else None  # fmt: skip
+    return note["text"] if as_text(frame[note["path"]]).str.fullmatch(note["pattern"]).any() else None

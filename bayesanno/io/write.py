@@ -208,7 +208,9 @@ def suggest_in_argilla(labels: Labels) -> Iterator[Record]:
             f"with {option('question')}"
         )
     example = next((value for name, value in answers if name == asked[0] and value is not None), "")
-    if isinstance(example, int) and (odd := next((one for _, _, one, _ in labels if not one.removeprefix("-").isdecimal()), None)):
+    if isinstance(example, int) and (
+        odd := next((one for _, _, one, _ in labels if not one.removeprefix("-").isdecimal()), None)
+    ):
         raise DataError(f"label {odd!r} is not a whole number, but the question of these records takes ratings")
     for record, item, label, score in labels:
         value = [label] if isinstance(example, list) else int(label) if isinstance(example, int) else label
@@ -369,7 +371,9 @@ def read_tasks(source: Any, name: str, item: str | None = None) -> Tasks:
                                                 for key, cell in record.items()})  # fmt: skip
             if not one:
                 rows.check(lambda: zip(places, records, strict=True), ["item"])
-                raise DataError(f"{place}: {found[0]} is missing: fill it in, or name another field with {option('item')}")
+                raise DataError(
+                    f"{place}: {found[0]} is missing: fill it in, or name another field with {option('item')}"
+                )
     tasks = Tasks(table, by_item, found[0])
     if shows and not any(isinstance(task.get(what), str) for task in tasks for what in shows):
         raise DataError(f"{tasks.name} has nothing that {name} can show: add a field {' or '.join(shows)}")

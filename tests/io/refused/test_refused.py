@@ -1,4 +1,4 @@
-"""What cannot be read is refused in one line, with its place: the sentences are those of one snapshot.
+"""What cannot be read is refused in one line, with its place, and commands: the sentences are those of one snapshot.
 
 The cases are in the modules beside this one, and what is said of each is in `refused.txt` alone. After a change of a
 sentence, `uv run python -m tests.io.refused.test_refused` writes that file again; read what has changed in it.
@@ -58,8 +58,14 @@ def refuse(which, folder):
 
 @pytest.fixture(scope="module")
 def sentences():
-    found = SNAPSHOT.read_text(encoding="utf-8").splitlines()
-    return dict(zip(found[::2], (line.removeprefix("    ") for line in found[1::2]), strict=True))
+    found: dict[str, list[str]] = {}
+    for line in SNAPSHOT.read_text(encoding="utf-8").splitlines():
+        if line.startswith("    "):
+            found[which].append(line.removeprefix("    "))
+        else:
+            which = line
+            found[which] = []
+    return {which: "\n".join(lines) for which, lines in found.items()}
 
 
 @pytest.mark.parametrize("which", CASES)
@@ -73,5 +79,6 @@ def test_the_snapshot_has_no_other_cases(sentences):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as temporary:
-        lines = [f"{each}\n    {refuse(each, Path(temporary))}\n" for each in CASES]
+        said = {each: refuse(each, Path(temporary)).replace("\n", "\n    ") for each in CASES}
+        lines = [f"{each}\n    {text}\n" for each, text in said.items()]
     SNAPSHOT.write_text("".join(lines), encoding="utf-8")
