@@ -53,7 +53,8 @@ def shared():
 
 @pytest.fixture(scope="session")
 def refuses():
-    """A context in which an error must be raised, be one of ours, match, and be one line, before commands that answer it."""
+    """A context in which an error must be raised, be one of ours, match, and be one line, before commands that "
+    "answer it."""
 
     @contextmanager
     def check(error, match):

@@ -20,8 +20,8 @@ from bayesanno.agreement.groups import MOST_GROUPED
 from bayesanno.agreement.noise import bound_noise_of
 from bayesanno.agreement.subsets import alpha_without_each
 from bayesanno.cli import options as opt
-from bayesanno.cli.for_model import read_data
 from bayesanno.cli.files import describe_study, new_folder, print_result, show_status, show_table, write_results
+from bayesanno.cli.for_model import read_data
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

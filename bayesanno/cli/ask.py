@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ import typer
 import bayesanno as ba
 from bayesanno._core.lazy import pd
 from bayesanno._core.validate import known_seed
-from bayesanno._core.wording import counted
+from bayesanno._core.wording import counted, nearest
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import (
     check_out,
@@ -23,8 +23,9 @@ from bayesanno.cli.files import (
 )
 from bayesanno.cli.for_model import design_for
 from bayesanno.data.names import is_number
+from bayesanno.fits.view import FitView
 from bayesanno.io.beside import OF_FILES, open_beside, open_table
-from bayesanno.io.names import find, name_of, where
+from bayesanno.io.names import find, name_of, split_names, where
 
 SHOWN = 10  # rows on the screen
 
@@ -63,6 +64,7 @@ def ask_next(
     if utility is not None and loss is not None:
         raise ba.DataError("--utility and --loss both set how gains are measured: leave one out")
     chosen = {"target": target} | read_annotators(annotators, per_annotator)
+    left_out = split_names(without)
     if items is not None:
         reading = reading_of(folder)
         chosen["items"] = _read_items(items, {name: reading[name] for name in OF_FILES if name in reading})
@@ -71,6 +73,8 @@ def ask_next(
     elif utility is not None:
         chosen["utility"] = utility
     fit = ba.load(folder)
+    if left_out:
+        chosen["annotators"] = leave_out(chosen.get("annotators", FitView(fit).data.annotators), left_out)
     with show_status("choosing answers"):
         table = ba.suggest_annotations(fit, batch, random_seed=random_seed, **chosen)
     typer.echo(show_table(table.head(SHOWN)))
@@ -80,6 +84,20 @@ def ask_next(
     typer.echo(_describe_asked(table, target, unit))
     table.insert(1 if target == "gold" else 2, "label", "")
     write_if_asked(table, out)
+
+
+def leave_out(people: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return annotators without some of them.
+
+    Raises
+    ------
+    DataError
+        If one of these is no annotator.
+    """
+    odd = next((name for name in names if name not in people), None)
+    if odd is not None:
+        raise ba.DataError(f"--without names {odd!r}, who is no annotator{nearest(odd, people)}")
+    return [name for name in people if name not in names]
 
 
 def _describe_asked(table: pd.DataFrame, target: str, unit: str) -> str:

@@ -15,9 +15,9 @@ import bayesanno as ba
 from bayesanno._core.lazy import xr
 from bayesanno._core.wording import counted, listed
 from bayesanno.cli.options import DataOptions, parse_label_names, split_names
+from bayesanno.data.frame import WEIGHT
 from bayesanno.fits.view import view_of
 from bayesanno.inference.diagnosis.findings import WRONG, read_findings
-from bayesanno.data.frame import WEIGHT
 from bayesanno.io.beside import OF_FILES
 from bayesanno.io.counts import holds_counts
 from bayesanno.io.datasets import options_of

@@ -1,8 +1,8 @@
 """The options of all commands, each declared once as an annotated type.
 
-A group of options is a TypedDict, or a `Group`: the options of reading are made of the parameters of `read_table`, of the
-functions of shapes and of `read_annotations`, and their help of the docstrings of these. A command with a parameter of
-such a type has every option of the group, and gets their values as one dictionary; see `command`.
+A group of options is a TypedDict, or a `Group`: the options of reading are made of the parameters of `read_table`, of
+the functions of shapes and of `read_annotations`, and their help of the docstrings of these. A command with a
+parameter of such a type has every option of the group, and gets their values as one dictionary; see `command`.
 """
 
 import re
@@ -176,7 +176,7 @@ def _explain(function: Callable[..., Any]) -> dict[str, str]:
 
 def _make_options(*names: str) -> dict[str, Any]:
     """Return the options of reading, by name: of all functions that read, each with its help."""
-    takers = [read_table, *SHAPES.values(), read_tool, read_annotations]
+    takers: list[Callable[..., Any]] = [read_table, *SHAPES.values(), read_tool, read_annotations]
     said: dict[str, str] = {}
     for taker in takers:
         for name, what in _explain(taker).items():
@@ -192,10 +192,8 @@ def _make_options(*names: str) -> dict[str, Any]:
             made[name] = Annotated[File, value("FILE", said[name])]
         elif name in ("label", "labels", "unsure", "same"):
             of_label = LABEL_NAMES if name == "label" else (flags,)
-            metavar = {"labels": "A,B,...", "same": "A=B"}.get(name, "COL" if name == "label" else "LABEL")
-            made[name] = Annotated[
-                Texts, value(metavar, f"{said[name].removesuffix('.')}; may be repeated.", *of_label)
-            ]
+            meant = {"labels": "A,B,...", "same": "A=B"}.get(name, "COL" if name == "label" else "LABEL")
+            made[name] = Annotated[Texts, value(meant, f"{said[name].removesuffix('.')}; may be repeated.", *of_label)]
         else:
             metavar = _METAVARS.get(name, "A,B,..." if "Sequence" in kind else "COL")
             what = f"{name_one_of(format_names())}; or the TOML file of a tool." if name == "format" else said[name]

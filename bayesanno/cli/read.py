@@ -12,6 +12,7 @@ from bayesanno._core.lazy import pd
 from bayesanno._core.wording import counted, enumerated
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import check_out, show_table, write_if_asked
+from bayesanno.io.read import read_long
 
 SHOWN, MOST_LABELS = 5, 20  # rows, and labels, on the screen
 
@@ -20,7 +21,7 @@ SHOWN, MOST_LABELS = 5, 20  # rows, and labels, on the screen
 def read(
     data: opt.DataSource, reading: opt.Reading, out: opt.OutTable = None, overwrite: opt.Overwrite = False
 ) -> None:
-    """Show how DATA are read, as one table with a row for each answer.
+    """Show how DATA are read, a row for each answer.
 
     It has the same options as the commands that read. What looks like a mistake is listed with what to do about it.
     """
@@ -28,7 +29,7 @@ def read(
     options = opt.gather_options(**reading)
     if len(options.label) > 1:
         raise ba.DataError("read shows one label column: name one")
-    table = ba.read_table(opt.one_source(data), **options.reading)
+    table = read_long(opt.one_source(data), options.reading)
     for line in describe(table, ba.check_table(table, labels=options.get("labels"))):
         typer.echo(line)
     write_if_asked(table, out)
@@ -36,13 +37,16 @@ def read(
 
 def describe(table: pd.DataFrame, doubts: pd.DataFrame) -> Iterator[str]:
     """Yield in words what was read: how much, the labels with their counts, the first rows, and what is doubted."""
-    labels = table["label"][table["label"].astype(str).isin(["", "nan"]) == False]  # noqa: E712 -- of a column
-    count = labels.value_counts(sort=False) if labels.dtype == "category" else labels.value_counts()
+    labels = table["label"][table["label"] != ""]
+    count = labels.value_counts()
     n_items, n_people = (sum(map(bool, table[role].unique())) for role in ("item", "annotator"))
     answers = counted(len(labels), "answer")
+    if table.attrs.get("read_as"):
+        yield f"{table.attrs['name']}: {table.attrs['read_as']}"
     yield f"{answers} to {counted(n_items, 'item')} by {counted(n_people, 'annotator')}"
     shown = [f"{name} ({n:,})" for name, n in count.head(MOST_LABELS).items()]
-    yield f"labels: {enumerated(shown, most=MOST_LABELS)}{f' and {len(count) - len(shown):,} more' if len(count) > len(shown) else ''}"
+    more = f" and {len(count) - len(shown):,} more" if len(count) > len(shown) else ""
+    yield f"labels: {enumerated(shown, most=MOST_LABELS)}{more}"
     for role, what in (("gold", "known true labels"), ("control", "controls")):
         if role in table:
             known: Any = table[table[role] != ""]

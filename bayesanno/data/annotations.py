@@ -203,8 +203,9 @@ class AnnotationData(Labelled):
 
         Further columns are `gold` and `control`, the known true label of the item; `weight`, that of a comparison; and
         `row`, the place of a row, which messages give. A row without a label declares its item, its annotator, or a
-        known label. Cells may be of any type, and become text: a whole number is written without decimals. If all labels
-        are numbers, or all but one, `1`, `1.0` and `01` are one label. Other columns are left out, unless they are named.
+        known label. Cells may be of any type, and become text: a whole number is written without decimals. If all
+        labels are numbers, or all but one, `1`, `1.0` and `01` are one label. Other columns are left out, unless they
+        are named.
 
         Parameters
         ----------
@@ -218,15 +219,15 @@ class AnnotationData(Labelled):
         item_columns, annotator_columns : sequence of str, optional
             The columns that describe items, and annotators. By default those of a table that `to_frame` made.
         sides : sequence of two str, optional
-            For comparisons: the columns with the two systems that a row compares, in the order that was shown. The labels
-            are the names of these columns and "tie", also as shown. By default those of a table that `to_frame` or
-            `read_table` made, or else first and second, if there are such columns.
+            For comparisons: the columns with the two systems that a row compares, in the order that was shown. The
+            labels are the names of these columns and "tie", also as shown. By default those of a table that `to_frame`
+            or `read_table` made, or else first and second, if there are such columns.
 
         Raises
         ------
         DataError
-            If a row has a label but no item or no annotator, an item has two true labels or two values of a column, or a
-            label is not declared; the message names the first such row. Otherwise as for the class.
+            If a row has a label but no item or no annotator, an item has two true labels or two values of a column, or
+            a label is not declared; the message names the first such row. Otherwise as for the class.
 
         Examples
         --------
@@ -456,8 +457,8 @@ class AnnotationData(Labelled):
         """Return the annotations as a long table, a row for each, of which `from_frame` makes equal data.
 
         The columns are item, annotator, label, gold and control if any is known, and the columns of items and of
-        annotators. Those of the two systems of comparisons are in the order that the annotator saw. Items and annotators
-        without annotations have no row.
+        annotators. Those of the two systems of comparisons are in the order that the annotator saw. Items and
+        annotators without annotations have no row.
 
         Examples
         --------

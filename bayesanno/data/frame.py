@@ -1,7 +1,7 @@
 """Annotations and their long table of pandas: `AnnotationData.from_frame` and `to_frame`.
 
-The invariant: a row is one answer, or it declares an item, an annotator or a known label. Every cell becomes text in one
-way, whatever its type was.
+The invariant: a row is one answer, or it declares an item, an annotator or a known label. Every cell becomes text in
+one way, whatever its type was.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def as_text(column: pd.Series[Any], *, of_json: bool = False) -> Text:
         return column.str.strip().fillna("")
     if isinstance(column.dtype, pd.CategoricalDtype):
         names = as_text(pd.Series(column.cat.categories)).to_numpy()
-        cells = np.append(names, "")[column.cat.codes]
+        cells = np.append(names, "")[column.cat.codes].tolist()
     else:
         missing = column.isna().to_numpy()
         typed = column.infer_objects() if column.dtype == object else column
@@ -130,7 +130,8 @@ def collect_fields(
     lacking = next((role for role in ("item", "annotator", "label", *sides) if role not in frame), None)
     if lacking is not None:
         raise DataError(
-            f"the table has no column {lacking!r} among {listed(list(map(str, frame.columns)))}: rename one, or read it "
+            f"the table has no column {lacking!r} among {listed(list(map(str, frame.columns)))}: rename one, or read "
+            "it "
             "with bayesanno.read_table"
         )
     roles = [role for role in ("item", "annotator", "label", "gold", "control", *sides) if role in frame]
@@ -216,15 +217,16 @@ def _describe(frame: pd.DataFrame, name: str, codes: np.ndarray, names: Sequence
 def _orient(
     frame: pd.DataFrame, text: dict[str, Text], item: np.ndarray, items: Sequence[str], sides: Sequence[str]
 ) -> tuple[dict[str, Any], np.ndarray]:
-    """Turn the labels of comparisons to the item's order, in place; return the columns of systems, and who saw the other.
+    """Turn the labels of comparisons to the item's order, in place; return columns of systems and who saw the other.
 
     The order of an item is that which was shown, or of an item that was shown in both, the one of the systems' names.
     """
     shown = pd.DataFrame({"code": item, "a": text[sides[0]].to_numpy(), "b": text[sides[1]].to_numpy()})
-    for at, row in enumerate(shown.itertuples()) if (shown[["a", "b"]] == "").any(axis=None) else ():
-        if not (row.a and row.b) and row.code >= 0:
-            side = sides[1] if row.a else sides[0]
-            raise DataError(f"{place_of(frame, at)}: {side!r} is missing: fill in the system, or leave the row out")
+    lacking = (shown[["a", "b"]] == "").any(axis=1).to_numpy() & (item >= 0)
+    if lacking.any():
+        at = int(lacking.argmax())
+        side = sides[1] if shown["a"].iloc[at] else sides[0]
+        raise DataError(f"{place_of(frame, at)}: {side!r} is missing: fill in the system, or leave the row out")
     if (own := np.flatnonzero((shown["a"] == shown["b"]).to_numpy() & (item >= 0))).size:
         one = shown["a"].iloc[int(own[0])]
         raise DataError(f"{place_of(frame, int(own[0]))}: {one!r} is compared with itself: correct it")
@@ -233,7 +235,8 @@ def _orient(
     for at, code, a, b in distinct.itertuples(name=None):
         if {*pair_of.setdefault(code, (a, b))} != {a, b}:
             raise DataError(
-                f"{place_of(frame, int(at))}: item {items[code]!r} compares {listed(pair_of[code])} and {listed((a, b))}: "
+                f"{place_of(frame, int(at))}: item {items[code]!r} compares {listed(pair_of[code])} and "
+                f"{listed((a, b))}: "
                 "an item has one pair"
             )
         if pair_of[code] != (a, b):

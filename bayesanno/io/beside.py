@@ -1,7 +1,7 @@
 """Tables beside the annotations: known labels, columns of items and of annotators, and further answers.
 
-The invariant: a name means in every table what it means in the data; a name that the data do not have is refused, or left
-out with a warning.
+The invariant: a name means in every table what it means in the data; a name that the data do not have is refused, or
+left out with a warning.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def open_table(source: Source, options: Mapping[str, Any] | None = None) -> pd.D
 def open_beside(source: Source, options: Mapping[str, Any], role: str = "item") -> pd.DataFrame:
     """Return a table about the items, or annotators, of data that were read by these options; their names come first.
 
-    The column is the one that the options name, or a template of theirs filled in, if the table has it; else it is found
-    by its name.
+    The column is the one that the options name, or a template of theirs filled in, if the table has it; else it is
+    found by its name.
 
     Raises
     ------
@@ -139,10 +139,12 @@ def read_known(
     if strange:
         item, row = next(iter(strange.items()))
         if not found:
-            raise DataError(f"{where(table, row)}: no item of this file, such as {item!r}, is in the data: correct the names "
+            raise DataError(f"{where(table, row)}: no item of this file, such as {item!r}, is in the data: correct "
+                            "the names "
                             f"or choose another column of items{nearest(item, items)}")  # fmt: skip
         known = counted(len(strange) + len(found), "known label")
-        warn(f"{name_of(table)}: {len(strange):,} of {known} are left out, as their items are not in the data; the first is "
+        warn(f"{name_of(table)}: {len(strange):,} of {known} are left out, as their items are not in the data; the "
+             "first is "
              f"{item!r} in {table.attrs['unit']} {table.index[row]}", NamesWarning)  # fmt: skip
     return found
 
@@ -195,7 +197,8 @@ def understand_known(
     found = []
     for item, label, pair in zip(table["item"], cells, shown, strict=True):
         if label and len(orders[item]) > 1 and label not in words.systems and words.find_side(label) is not None:
-            raise DataError(f"{what}: item {item!r} was shown in both orders, so {label!r} may be either of {listed(pair)}: "
+            raise DataError(f"{what}: item {item!r} was shown in both orders, so {label!r} may be either of "
+                            f"{listed(pair)}: "
                             "give the name of the system")  # fmt: skip
         found.append(words.understand(label, pair, f"{what}: item {item!r}"))
     return found
@@ -219,8 +222,8 @@ def understand_winners(data: AnnotationData, known: Mapping[str, str], what: str
 def add_columns(table: pd.DataFrame, extra: pd.DataFrame, of: str) -> pd.DataFrame:
     """Return a long table with the columns of a table of items, or annotators, whose first column names them.
 
-    Items without answers get a row. If an item is a question with a pair of systems, its row may have either name, and no
-    item is added, since its pair would be unknown.
+    Items without answers get a row. If an item is a question with a pair of systems, its row may have either name, and
+    no item is added, since its pair would be unknown.
 
     Raises
     ------
@@ -259,8 +262,10 @@ def add_columns(table: pd.DataFrame, extra: pd.DataFrame, of: str) -> pd.DataFra
     people = {*key} - {""}
     if not people & known:
         one = rows[own].iloc[0]
-        raise DataError(f"{name_of(extra)}: no {own}, such as {one!r}, is {'an item' if of == 'item' else 'an annotator'} of the "
-                        f"data: correct the names, or rename the column of {of}s to {of!r}{nearest(one, people)}")  # fmt: skip
+        raise DataError(f"{name_of(extra)}: no {own}, such as {one!r}, is "
+                        f"{'an item' if of == 'item' else 'an annotator'} of the "
+                        f"data: correct the names, or rename the column of {of}s to "
+                        f"{of!r}{nearest(one, people)}")  # fmt: skip
     new = [one for one in rows[own] if one not in people]
     if new and sides:
         warn(
@@ -299,7 +304,8 @@ def _as_numbers(table: pd.DataFrame, name: str) -> pd.Series[float] | None:
     odd = [cell for cell, number in numbers.items() if number is None]
     if odd and len(odd) < len(numbers) and {*odd} <= {*MISSING_CODES}:
         row = int(cells.isin(odd).to_numpy().argmax())
-        raise DataError(f"{where(table, row)}: {name} is {cells.iloc[row]!r} in a column of numbers: empty the cell if the "
+        raise DataError(f"{where(table, row)}: {name} is {cells.iloc[row]!r} in a column of numbers: empty the cell "
+                        "if the "
                         "number is missing")  # fmt: skip
     return None if odd else cells.map(numbers).astype(float)
 
@@ -323,16 +329,16 @@ def add_annotations(data: AnnotationData, source: Source, **options: Any) -> Ann
     data : AnnotationData
     source : path, str or DataFrame
         Columns item, annotator and label. Rows without a label are left out, and other columns are ignored. Items and
-        annotators may be new; the `item_columns` of new items are missing. For comparisons, columns with the names of the
-        sides have the order that was shown, if it was not the item's; the label may be the name of a system.
+        annotators may be new; the `item_columns` of new items are missing. For comparisons, columns with the names of
+        the sides have the order that was shown, if it was not the item's; the label may be the name of a system.
     **options
         As for `read_annotations`: item, annotator, label, missing, strip, ignore_case, same, encoding and separator.
 
     Raises
     ------
     DataFileError, DataError
-        If the table cannot be read or lacks a column; if a label is not a label of the data, or an annotator has already
-        answered the item.
+        If the table cannot be read or lacks a column; if a label is not a label of the data, or an annotator has
+        already answered the item.
 
     Examples
     --------
@@ -349,7 +355,8 @@ def add_annotations(data: AnnotationData, source: Source, **options: Any) -> Ann
     found = {role: name if name in table.columns else find(table, role) for role, name in named.items()}
     lacking = next((role for role, name in found.items() if name is None), None)
     if lacking is not None:
-        raise DataError(f"{name_of(table)} has no column for the {lacking} among {listed(list(table.columns))}; rename it to "
+        raise DataError(f"{name_of(table)} has no column for the {lacking} among {listed(list(table.columns))}; "
+                        "rename it to "
                         f"{lacking!r}")  # fmt: skip
     cells = {"item": table.iloc[:, 0]} | {role: table[str(name)] for role, name in found.items()}
     said = cells["label"].replace(Spelling.of(options, data.labels).join([cells["label"]]))

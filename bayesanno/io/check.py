@@ -77,7 +77,7 @@ def check_table(frame: pd.DataFrame, *, labels: Sequence[str] | None = None) -> 
     """
     roles = [role for role in ("item", "annotator", "label", "gold", "control") if role in frame]
     table = pd.DataFrame({role: as_text(frame[role]) for role in roles}).reset_index(drop=True)
-    answers = table["label"][table["label"] != ""].value_counts(sort=False)
+    answers: Any = table["label"][table["label"] != ""].value_counts(sort=False)
     golds = [name for name in table["gold"].unique() if name] if "gold" in table else []
     known = table.drop(columns=["gold", "control"], errors="ignore") if frame.attrs.get("sides") else table
     faults = find_faults(frame, {str(role): cells for role, cells in known.items()})
@@ -93,8 +93,8 @@ def check_table(frame: pd.DataFrame, *, labels: Sequence[str] | None = None) -> 
 def _write(code: str, about: Sequence[str], n: int, words: Mapping[str, Any]) -> tuple[Any, ...]:
     rule = read_doubts()[code]
     known = {f"option_{name}": option(name) for name in ("labels", "label", "gold", "order", "without", "missing")}
-    known |= {"about": " and ".join(map(repr, about[:2])) if code == "spelling" else enumerated(about, most=_NAMED)
-              if code in ("orders", "contradiction") else listed(about, most=_NAMED), "n": f"{n:,}", **words}  # fmt: skip
+    shown = enumerated(about, most=_NAMED) if code in ("orders", "contradiction") else listed(about, most=_NAMED)
+    known |= {"about": " and ".join(map(repr, about[:2])) if code == "spelling" else shown, "n": f"{n:,}", **words}
     message, remedy = (as_line(rule[part].format(**known)) for part in ("message", "remedy"))
     return code, rule["level"], tuple(about), n, message.replace("1 answers", "1 answer"), remedy
 
@@ -142,10 +142,10 @@ def explain_alike(**names: Iterable[str]) -> list[str]:
 
 
 def doubt_names(*, labels: Mapping[str, int], annotators: Iterable[str]) -> list[str]:
-    """Return what is doubted of labels with their numbers of answers, and of annotators, where no long table is at hand."""
+    """Return what is doubted of labels, with their numbers of answers, and of annotators, without a long table."""
     table = pd.DataFrame({role: pd.Series([], dtype="str") for role in ("item", "annotator", "label")})
     people = pd.DataFrame({"item": "", "label": "", "annotator": pd.Series([*annotators], dtype="str")})
-    found = [*_doubt_labels(table, table, pd.Series(dict(labels), dtype=int), [], None), *_doubt_names(people, people)]
+    found = [*_doubt_labels(table, table, dict(labels), [], None), *_doubt_names(people, people)]
     return [f"{code}: {message} {remedy}" for code, *_, message, remedy in (_write(*one) for one in found)]
 
 
@@ -169,12 +169,12 @@ def _doubt_spelling(what: str, names: Iterable[str]) -> Iterator[Doubt]:
 def _doubt_labels(
     frame: pd.DataFrame,
     table: pd.DataFrame,
-    answers: pd.Series[int],
+    answers: Any,
     golds: Sequence[str],
     declared: Sequence[str] | None,
 ) -> Iterator[Doubt]:
     """Yield what is doubted of labels, each of them once; of declared ones nothing but true labels that are none."""
-    count: dict[str, int] = {str(name): int(n) for name, n in answers.items()}
+    count = {str(name): int(n) for name, n in answers.items()}
     if declared is None:
         first = table[table["label"] != ""].drop_duplicates("label").set_index("label")["annotator"].to_dict()
         several = find_several({str(name): str(who) for name, who in first.items()}) if len(table) else None
@@ -214,9 +214,10 @@ def _doubt_labels(
     names = {*(written.get(name, name) for name in labels), *frame.attrs.get("sides", ()), TIE}
     strange = sorted({name for name in golds if written.get(name, name) not in names} - {*MISSING_CODES})
     if strange and not (alike and {*strange} <= {name for _, about, *_ in alike for name in about}):
-        at = table["gold"].isin(strange)
-        yield ("strange-gold", strange, table["item"][at].nunique(),
-               {"of": "is no label" if len(strange) == 1 else "are no labels", "close": next(filter(None, (nearest(one, labels) for one in strange)), "").rstrip("?")})  # fmt: skip
+        odd = table["gold"].isin(strange)
+        close = next(filter(None, (nearest(one, labels) for one in strange)), "").rstrip("?")
+        words = {"of": "is no label" if len(strange) == 1 else "are no labels", "close": close}
+        yield "strange-gold", strange, table["item"][odd].nunique(), words
 
 
 def _doubt_names(frame: pd.DataFrame, table: pd.DataFrame) -> Iterator[Doubt]:
@@ -341,7 +342,7 @@ def find_several(given: Mapping[str, str]) -> tuple[str, str] | None:
         parts = {name: [part.strip() for part in name.split(mark) if part.strip()] for name in given if mark in name}
         several = [name for name in parts if len(parts[name]) > 1]
         plain = [name for name in several if not re.fullmatch("[0-9]+,[0-9]+", name)]
-        times = defaultdict(int)
+        times = defaultdict[str, int](int)
         for name in given:
             for part in parts.get(name, [name]):
                 times[part] += 1

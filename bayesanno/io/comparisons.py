@@ -1,7 +1,7 @@
 """Comparisons of two systems, rankings of several, and choices of the best and the worst of a set, as one long table.
 
-The label of a row is the side that is better, by the name of its column, or "tie"; the two columns hold the systems in the
-order that was shown. So a row says the same whichever order an item has.
+The label of a row is the side that is better, by the name of its column, or "tie"; the two columns hold the systems in
+the order that was shown. So a row says the same whichever order an item has.
 
 A ranking says of every two systems which is better; the best and the worst of a set say it of every pair with one of
 these. The comparisons of one ranking are not independent, so that an item counts less than a comparison by itself.
@@ -155,15 +155,16 @@ def comparisons(
 ) -> pd.DataFrame:
     """Make a long table of one with a row for each comparison of two systems.
 
-    An item is one pair, in whichever order it is shown, within a value of the column of items if there is one. Without a
-    column of annotators, each row is an item, whose label is taken to be true.
+    An item is one pair, in whichever order it is shown, within a value of the column of items if there is one. Without
+    a column of annotators, each row is an item, whose label is taken to be true.
 
     Parameters
     ----------
     frame : DataFrame
     pairs : str or sequence of two str, default ("first", "second")
         The columns, or fields of records, that name the systems, as "model_a,model_b". The label is the name of a
-        column, the name of a system, a side (A, 1, left, first or win, and B, 2, right, second, loss or lose), or a tie.
+        column, the name of a system, a side (A, 1, left, first or win, and B, 2, right, second, loss or lose), or a
+        tie.
     first, second, tie : str or sequence of str, optional
         Codes for the sides, in place of A, 1 and the others; and labels that are ties, by default draw and those that
         begin with "tie".
@@ -198,8 +199,8 @@ def comparisons(
         raise Question(f"{name_of(text)}: no column for the label among {listed(list(text.columns), most=6)}",
                        *({"label": name} for name in text.columns if name not in sides))  # fmt: skip
     rest = rest.drop(columns=[name for name in (*sides, *roles.values()) if name in rest.columns])
-    asked = item if item is not None and "{" in item and item not in text.columns else find(rest if item is None else text,
-                                                                                            "item", item)  # fmt: skip
+    is_template = item is not None and "{" in item and item not in text.columns
+    asked = item if is_template else find(rest if item is None else text, "item", item)
     for name in sides:
         check_distinct(text, {"item": asked, **roles, "pairs": name})
     written = text.attrs["spelling"].join([text[name] for name in (*sides, roles["label"], roles["gold"]) if name]) if (
@@ -208,8 +209,7 @@ def comparisons(
         text = text.assign(
             **{name: text[name].replace(written) for name in (*sides, roles["label"], roles["gold"]) if name}
         )
-    shown = [tuple(map(str, pair)) for pair in text[list(sides)].itertuples(index=False, name=None)]
-    shown = _in_order_shown(text, shown, order)
+    shown: list[Pair] = _in_order_shown(text, list(zip(text[sides[0]], text[sides[1]], strict=True)), order)
     of_systems = frozenset(name for pair in shown for name in pair)
     codes = dict.fromkeys(split_names(first), 0) | dict.fromkeys(split_names(second), 1)
     words = Words(sides, of_systems, tuple(split_names(tie)), codes, tuple(text.attrs.get("unsure", ())))
@@ -218,10 +218,10 @@ def comparisons(
     }
     said = dict[str, None]()
     for role in ("label", "gold"):
-        if (name := roles[role]) is not None:
+        if (column := roles[role]) is not None:
             known: dict[tuple[str, Pair], str] = {}
             understood = []
-            for at, key in enumerate(zip(text[name], shown, strict=True)):
+            for at, key in enumerate(zip(text[column], shown, strict=True)):
                 if key not in known:
                     known[key] = words.understand(*key, where(text, at))
                 understood.append(known[key])
@@ -231,8 +231,11 @@ def comparisons(
     cells["item"], item_is = _name_items(names, shown, asked, alone=roles["annotator"] is None)
     if roles["annotator"] is None:
         cells["control"] = cells["label"]
-    made = pd.DataFrame({role: cells[role] for role in ("item", "annotator", "label", "gold", "control") if role in cells} |
-                        {side: [pair[at] for pair in shown] for at, side in enumerate(sides)}, dtype="str").reset_index(drop=True)  # fmt: skip
+    own: dict[str, Any] = {
+        role: cells[role] for role in ("item", "annotator", "label", "gold", "control") if role in cells
+    }
+    own |= {side: [pair[at] for pair in shown] for at, side in enumerate(sides)}
+    made = pd.DataFrame(own, dtype="str").reset_index(drop=True)
     if "gold" in made and not (made["gold"] != "").any():
         made = made.drop(columns="gold")
     made = made.assign(
@@ -243,7 +246,8 @@ def comparisons(
         if again.any():
             at = int(again[again].index[0])
             a, b = shown[at]
-            raise Question(f"{where(text, at)}: {made['annotator'][at]!r} compares {a!r} with {b!r} again, but without an "
+            raise Question(f"{where(text, at)}: {made['annotator'][at]!r} compares {a!r} with {b!r} again, but "
+                           "without an "
                            "item column each pair is one item",
                            *({"item": name} for name in rest.columns if name))  # fmt: skip
     joined = [label for label in said if label != TIE]
@@ -252,7 +256,8 @@ def comparisons(
     )
     parts = [told, f"pairs {sides[0]!r} and {sides[1]!r} of {counted(len(of_systems), 'system')} "
              f"({enumerated(sorted(of_systems), most=5)})", f"ties are {listed(joined)}" if joined else "", item_is,
-             "winners are taken as true, since nobody is named who judged" if roles["annotator"] is None else ""]  # fmt: skip
+             "winners are taken as true, since nobody is named who "
+             "judged" if roles["annotator"] is None else ""]  # fmt: skip
     made.attrs |= {"name": name_of(text), "unit": text.attrs["unit"], "sides": list(sides), "numbered": asked is None}
     made.attrs |= {"read_as": "; ".join(filter(None, parts)), "item_columns": [by] if by else []}
     return made
@@ -338,8 +343,8 @@ def rankings(
     >>> import pandas as pd
     >>> import bayesanno as ba
     >>> said = pd.DataFrame({"who": ["ada"], "order": ["b > a"]})
-    >>> ba.shapes.rankings(said, ranking="order", annotator="who")[["item", "label", "first", "second"]].iloc[0].tolist()
-    ['1', 'first', 'b', 'a']
+    >>> ba.shapes.rankings(said, ranking="order", annotator="who")[["item", "label", "first",
+    "second"]].iloc[0].tolist() ['1', 'first', 'b', 'a']
     """
     text = text_of(frame)
     chosen = choose(text, ranks or ranking)
@@ -462,7 +467,7 @@ def _as_comparisons(
     if by is not None:
         made[by] = text[find(text, "item", by)].to_numpy()[made["row"]]
     made["row"] = text.index.to_numpy()[made["row"]]
-    made = made.astype({name: "str" for name in ("item", "annotator", "label", *SIDES)})
+    made = made.astype(dict.fromkeys(("item", "annotator", "label", *SIDES), "str"))
     told = describe(text, {"annotator": who} | ({"item": of_items} if of_items else {}), made, [*used, by or ""])
     systems = f"pairs 'first' and 'second' of {counted(len(place), 'system')} ({enumerated(list(place), most=5)})"
     made.attrs |= {

@@ -40,8 +40,9 @@ def read_counts(
     source : path, str or DataFrame
         As for `read_annotations`.
     item, successes, trials, count : str, optional
-        The names of the columns. By default columns are recognised by their names, in upper or lower case: those of item
-        as in `read_annotations`; successes, positive, positives, x; trials, n, total; count, counts, freq, frequency.
+        The names of the columns. By default columns are recognised by their names, in upper or lower case: those of
+        item as in `read_annotations`; successes, positive, positives, x; trials, n, total; count, counts, freq,
+        frequency.
     **opening
         `encoding` and `separator`, as for `read_annotations`.
 
@@ -50,8 +51,8 @@ def read_counts(
     DataFileError
         If the file is missing or cannot be opened.
     DataError
-        If the table cannot be read, a count is no whole number of 0 or more, successes exceed trials, or an item appears
-        twice; if a column may count the items of a row, or something else.
+        If the table cannot be read, a count is no whole number of 0 or more, successes exceed trials, or an item
+        appears twice; if a column may count the items of a row, or something else.
 
     Examples
     --------
@@ -73,7 +74,8 @@ def read_counts(
     check_distinct(frame, roles)
     names = {role: name for role, name in roles.items() if name is not None}
     if "item" in names and "count" in names:
-        raise DataError(f"{name_of(frame)}: a row with a count stands for several items, but column {names['item']!r} names "
+        raise DataError(f"{name_of(frame)}: a row with a count stands for several items, but column "
+                        f"{names['item']!r} names "
                         "one: leave out one of the two columns")  # fmt: skip
     blank = (frame[list(names.values())] == "").all(axis=1).to_numpy()
     positive, answered = (whole_numbers(frame, names[role], blank) for role in ("successes", "trials"))
@@ -86,7 +88,8 @@ def read_counts(
     if "count" in names:
         times = whole_numbers(frame, names["count"], blank)
         if times.sum() > MOST_ROWS:
-            raise DataError(f"{name_of(frame)}: column {names['count']!r} adds up to {times.sum():,} items, and the limit is "
+            raise DataError(f"{name_of(frame)}: column {names['count']!r} adds up to {times.sum():,} items, and the "
+                            "limit is "
                             f"{MOST_ROWS:,}: divide the counts or leave rows out")  # fmt: skip
         rows = np.repeat(np.arange(len(frame)), times)
     items = list(map(str, range(1, rows.size + 1)))
@@ -122,6 +125,7 @@ def _find_count(frame: pd.DataFrame, count: str | None, roles: dict[str, str | N
     found = next((name for name in matching(frame.columns, "count") if name not in roles.values()), None)
     is_sure = found is None or found.casefold() not in LAST_ALIASES["count"]
     if found is not None and not is_sure and trials is None:
-        raise Question(f"{name_of(frame)}: the column {found!r} may say how many items have the numbers of a row: use trials="
+        raise Question(f"{name_of(frame)}: the column {found!r} may say how many items have the numbers of a row: "
+                       "use trials="
                        f"{roles['trials']!r}, and count={found!r} if it does")  # fmt: skip
     return found if is_sure else None

@@ -51,7 +51,7 @@ FIELD = re.compile(r"\{((?:[^{}]|\{\})+)\}")  # a column, or a path, in a templa
 type Way = Mapping[str, Any]  # options that may answer a question
 
 
-class Question(DataError):
+class Question(DataError):  # noqa: N818 -- what it is
     """A table that can be read in several ways, or in none that its names show.
 
     Parameters
@@ -212,7 +212,7 @@ def cells_of(frame: pd.DataFrame, name: str, role: str) -> pd.Series[str]:
         made = made + parts[field].to_numpy() + texts[2 * at + 2]
     empty = (parts == "").any(axis=1)
     if (wrong := empty & (parts != "").any(axis=1)).any():
-        at = wrong.argmax()
+        at = int(wrong.argmax())
         lacking = next(field for field in fields if parts[field].iloc[at] == "")
         raise DataError(f"{where(frame, at)}: {lacking!r} of the {role} {name!r} is empty: fill it in")
     distinct = parts.assign(made=made.to_numpy()).drop_duplicates()

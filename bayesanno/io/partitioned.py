@@ -135,11 +135,13 @@ def _find_columns(name: str, header: Sequence[str], options: Mapping[str, str | 
     table.attrs["name"] = name
     if options.get("item") is None and not matching(header, "item"):
         raise DataError(f"{name} has no column for the item among {listed(header)}")
-    roles = find_roles(table, **{role: given for role, given in options.items() if role != "control"})
+    given = {role: options.get(role) for role in ("item", "annotator", "label", "gold")}
+    roles = find_roles(table, anonymous=False, **given)
     roles.pop("control", None)
     sides = sides_among(each for each in header if each not in roles.values())
     if sides and options.get("label") is None:
-        raise DataError(f"{name}: the columns {sides[0]!r} and {sides[1]!r} may be two systems, which are read in memory: "
+        raise DataError(f"{name}: the columns {sides[0]!r} and {sides[1]!r} may be two systems, which are read in "
+                        "memory: "
                         f"if they are none, name the label, {roles['label']!r}")  # fmt: skip
     return {role: roles[role] for role in ("item", "annotator", "label", "gold") if role in roles}
 

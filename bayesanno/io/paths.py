@@ -166,11 +166,10 @@ class Rows:
                 continue
             texts = [as_name(value, role) for value in values]
             if all(texts):
-                filled = iter(texts)
-                return FIELD.sub(lambda _, filled=filled: next(filled), given)
-            if any(texts) and self.paths.get("label") and self._value("label", found) not in (None, "") != role:
+                between = FIELD.split(given)[::2]
+                return "".join(one for pair in zip(between, [*texts, ""], strict=True) for one in pair)
+            if any(texts) and "label" in self.paths and self._value("label", found) not in (None, ""):
                 lacking = _join(parts[texts.index("")])
-                self._explain(found[0][1], parts[texts.index("")])
                 raise DataError(f"field {lacking!r} of the {role} {given!r} is missing: fill it in")
         return None
 
@@ -210,7 +209,7 @@ class Rows:
 
     def _each(self, several: Any, kind: str, name: str) -> Iterator[tuple[Any, Any]]:
         """Yield the elements of a list with their numbers, or the values of an object with their keys."""
-        given = parse_cell(several)
+        given: Any = parse_cell(several)
         if given is None or given == "":
             return
         of_list = kind == "[]"
@@ -221,7 +220,8 @@ class Rows:
             if isinstance(given, str) and given[:1] in "[{":
                 raise DataError(f"{name}: this is not JSON: {given[:60]!r}; download the file again")
             raise DataError(f"{name} is {_kind(given)}, but must be {what}")
-        yield from enumerate(given, 1) if of_list else given.items()
+        pairs: Any = enumerate(given, 1) if isinstance(given, list) else given.items()
+        yield from pairs
 
     def check(self, records: Callable[[], Iterator[tuple[str, Mapping[str, Any]]]], roles: Iterable[str]) -> None:
         """Raise a DataError if no record has the fields of a path of these roles; `records` gives them again."""

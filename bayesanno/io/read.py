@@ -92,22 +92,23 @@ def read_table(
 ) -> pd.DataFrame:
     """Read any source as one long table: a row for each answer, which one can look at.
 
-    A column is what its name or an option says; where names do not decide, an error asks, with commands that work. Cells
-    are text, so that `NA` and `01` are names of items. Whitespace around a cell is removed, and an empty cell is missing.
+    A column is what its name or an option says; where names do not decide, an error asks, with commands that work.
+    Cells are text, so that `NA` and `01` are names of items. Whitespace around a cell is removed, and an empty cell is
+    missing.
 
     Parameters
     ----------
     source : path, str, DataFrame, list or dict of records, or list of these
         A file, `"@name"` for a named data set (see `list_datasets`), `"-"` for standard input, or data in memory: a
-        DataFrame of pandas or polars, a Dataset of Hugging Face, a table of Arrow, or records as in JSON. A file is CSV,
-        TSV, Parquet, JSON, or a workbook of Excel with one sheet (which needs openpyxl). It may be compressed by gzip, or
-        be the only table in a zip. Several files have the same columns, in any order.
+        DataFrame of pandas or polars, a Dataset of Hugging Face, a table of Arrow, or records as in JSON. A file is
+        CSV, TSV, Parquet, JSON, or a workbook of Excel with one sheet (which needs openpyxl). It may be compressed by
+        gzip, or be the only table in a zip. Several files have the same columns, in any order.
     format : str, default "auto"
         The shape of the table, which is a function of `bayesanno.shapes` (long, wide, votes, transposed, one-hot,
-        comparisons, rankings, best-worst, records); or the tool that exported it (label-studio, prodigy, argilla, doccano,
-        mturk, toloka, zooniverse), or a TOML file that describes a tool of your own. By default the fields of a file show
-        a tool; a table is long if it has columns for an annotator and a label, and wide if the others are one word with
-        numbers; and options that only one shape has name it.
+        comparisons, rankings, best-worst, records); or the tool that exported it (label-studio, prodigy, argilla,
+        doccano, mturk, toloka, zooniverse), or a TOML file that describes a tool of your own. By default the fields of
+        a file show a tool; a table is long if it has columns for an annotator and a label, and wide if the others are
+        one word with numbers; and options that only one shape has name it.
     encoding : str, optional
         The encoding of a text file, such as latin-1; by default UTF-8, or UTF-16 if the file has its byte order mark.
     separator : str, optional
@@ -127,21 +128,22 @@ def read_table(
     without : str or sequence of str, optional
         Annotators to leave out.
     **shape
-        The options of the function of the shape, such as `item`, `annotator` and `label` of `long`, `columns` of `wide`,
-        or `pairs` of `comparisons`; and `transpose=True` for `format="transposed"`.
+        The options of the function of the shape, such as `item`, `annotator` and `label` of `long`, `columns` of
+        `wide`, or `pairs` of `comparisons`; and `transpose=True` for `format="transposed"`.
 
     Returns
     -------
     DataFrame
-        The columns item, annotator and label; where they are known gold, control, weight, the two systems of comparisons,
-        and further columns of items; and row, the line or the record that a row comes from.
+        The columns item, annotator and label; where they are known gold, control, weight, the two systems of
+        comparisons, and further columns of items; and row, the line or the record that a row comes from.
 
     Raises
     ------
     DataFileError
         If a file is missing or cannot be opened or fetched.
     DataError
-        If a source cannot be read, an option does not apply to it, or names do not decide; then the message has commands.
+        If a source cannot be read, an option does not apply to it, or names do not decide; then the message has
+        commands.
 
     Examples
     --------
@@ -244,8 +246,10 @@ def _answer(
 def _read(frame: pd.DataFrame, given: Way, labels: Sequence[str] | None, unsure: Sequence[str]) -> pd.DataFrame:
     """Return the long table of an opened source."""
     rest = {name: value for name, value in given.items() if name not in ("only", "without")}
-    how = Spelling.of({name: rest.pop(name) for name in list(rest) if name in ("missing", "strip", "ignore_case", "same")},
-                      [*(labels or ()), *unsure])  # fmt: skip
+    spelt: dict[str, Any] = {
+        name: rest.pop(name) for name in ("missing", "strip", "ignore_case", "same") if name in rest
+    }
+    how = Spelling.of(dict(spelt), [*(labels or ()), *unsure])
     unknown = next((name for name in rest if name not in (*options_of_shapes(), "format", "transpose")), None)
     if unknown is not None:
         raise DataError(
@@ -262,7 +266,8 @@ def _read(frame: pd.DataFrame, given: Way, labels: Sequence[str] | None, unsure:
     useless = next((each for each in rest if each not in takes), None)
     if useless is not None:
         raise DataError(
-            f"{name_of(frame)} is read as {name}, and {option(useless, rest[useless])} does not apply to it: leave it out"
+            f"{name_of(frame)} is read as {name}, and {option(useless, rest[useless])} does not apply to it: leave "
+            "it out"
         )
     if labels is not None and "labels" in takes and rest.get("multi_label"):
         rest["labels"] = labels
@@ -272,7 +277,7 @@ def _read(frame: pd.DataFrame, given: Way, labels: Sequence[str] | None, unsure:
 
 
 def _choose(frame: pd.DataFrame, given: Way) -> tuple[str, Shape, pd.DataFrame, dict[str, Any]]:
-    """Return the shape of a table by the options and the names of its columns: its name, function, table and options."""
+    """Return the shape of a table by options and names of columns: its name, function, table and options."""
     rest = {name: value for name, value in given.items() if name not in ("format", "transpose")}
     asked = given.get("format") or next((shape for name, shape in _IMPLIED.items() if name in given), "auto")
     if asked not in format_names() and not asked.endswith(".toml"):
@@ -332,7 +337,7 @@ def _choose_by_names(
         return "records", records, frame, rest
     if nested and not all(there.values()):
         return "records", records, frame, rest
-    ours = {*SIDES} <= {*header} and all(there.values()) or frame.attrs.get("sides")
+    ours = ({*SIDES} <= {*header} and all(there.values())) or frame.attrs.get("sides")
     if ours and "label" not in rest:
         pair = frame.attrs.get("sides") or SIDES
         return "comparisons", compared.comparisons, frame, {"pairs": list(pair), **rest}
@@ -356,12 +361,13 @@ def _refuse_hidden(frame: pd.DataFrame, header: Sequence[str], rest: Way) -> Non
         said = said or sorted(fields - {*who})
         if who and said:
             own = {role: matching(header, role)[0] for role in ("annotator", "label")}
-            raise Question(f"{name_of(frame)}: elements of {name!r} have an annotator, {who[0]!r}, and so have the records",
+            raise Question(f"{name_of(frame)}: elements of {name!r} have an annotator, {who[0]!r}, and so have the "
+                           "records",
                            {"annotator": f"{name}[].{who[0]}", "label": f"{name}[].{said[0]}"}, own)  # fmt: skip
 
 
 def _suggest(frame: pd.DataFrame, given: Way) -> list[Way]:
-    """Return ways to read a table whose names do not decide, the likeliest first; cells are looked at for advice alone."""
+    """Return ways to read a table whose names do not decide, the likeliest first; here alone cells are looked at."""
     if frame.attrs["of"] == "json" and has_lists(frame):
         return []
     text = text_of(frame)
@@ -428,11 +434,11 @@ def _columns(header: Sequence[str], names: Sequence[str]) -> str:
 
 
 def _mark(name: str, text: pd.DataFrame) -> str | None:
-    return next((mark for mark in " :^~&" if mark in name and mark in text.iloc[0, 0]), None)
+    return next((mark for mark in " :^~&" if mark in name and mark in str(text.iloc[0, 0])), None)
 
 
 def _join(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """Return the long tables of several sources as one; items that are numbered by row have the name of their source."""
+    """Return the long tables of several sources as one; items numbered by row get the name of their source."""
     parts = []
     for table in tables:
         name, unit = name_of(table), table.attrs["unit"]
@@ -441,8 +447,8 @@ def _join(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
             part["item"] = f"{name}: " + part["item"]
         parts.append(part)
     made = pd.concat(parts, ignore_index=True)
-    texts = made.select_dtypes("str").columns
-    made[texts] = made[texts].fillna("")
+    texts = {str(name): made[name].fillna("") for name in made.columns if made[name].dtype == "str"}
+    made = made.assign(**texts)
     read_as = dict.fromkeys(table.attrs.get("read_as", "") for table in tables)
     made.attrs = tables[0].attrs | {"name": " and ".join(map(name_of, tables)), "unit": "place"}
     made.attrs["read_as"] = "; ".join(filter(None, read_as))
@@ -484,8 +490,8 @@ def read_annotations(
 ) -> AnnotationData:
     """Read annotations: `read_table`, and then `AnnotationData.from_frame`.
 
-    What looks like a mistake is warned of once; `check_table` lists it. If labels are numbers, `1`, `1.0` and `01` are one
-    label. A row without an answer still declares its item and its annotator.
+    What looks like a mistake is warned of once; `check_table` lists it. If labels are numbers, `1`, `1.0` and `01` are
+    one label. A row without an answer still declares its item and its annotator.
 
     Parameters
     ----------
@@ -495,16 +501,16 @@ def read_annotations(
         All possible labels, also those that nobody used; grades from the lowest to the highest. A text is split at
         commas. By default the labels that occur, numbers sorted as such, and words alphabetically, which is no order.
     unsure : str or sequence of str, optional
-        Labels that are answers but no classes, such as "unsure" or "skip": annotators may give them, but no item has them
-        as its true label. Some models learn from them; leave them out with `.without_unsure()` for others.
+        Labels that are answers but no classes, such as "unsure" or "skip": annotators may give them, but no item has
+        them as its true label. Some models learn from them; leave them out with `.without_unsure()` for others.
     gold_file : path, optional
         Known true labels for evaluation, in a file with columns item and gold (or label). It takes the place of a gold
         column.
     controls : mapping of item to label, or path, optional
         Known true labels that enter the likelihood; a file has columns item and label.
     items : path or DataFrame, optional
-        A table with a row for each item, for models with a `class_prior`: its columns become `item_columns`. A column is
-        numeric if all its non-empty cells are numbers. Items without answers are added to the data.
+        A table with a row for each item, for models with a `class_prior`: its columns become `item_columns`. A column
+        is numeric if all its non-empty cells are numbers. Items without answers are added to the data.
     annotators : path or DataFrame, optional
         A table with a row for each annotator, for models of one's own: its columns become `annotator_columns`.
     **options
@@ -601,7 +607,7 @@ def data_of_source(
     doubts = check_table(table, labels=declared)
     for doubt in doubts[doubts["level"] == "stop"].itertuples():
         ways = doubts.attrs["ways"].get(doubt.code, [{}])
-        raise _with_command(doubt.message, table, *(write_command(source, {**shown, **way}) for way in ways))
+        raise _with_command(str(doubt.message), table, *(write_command(source, {**shown, **way}) for way in ways))
     doubts = doubts[doubts["level"] != "note"]
     if len(doubts):
         said = [f"{doubt.code}: {doubt.message} {doubt.remedy}" for doubt in doubts.head(3).itertuples()]
@@ -660,7 +666,8 @@ def read_multi_annotations(
     >>> import pandas as pd
     >>> import bayesanno as ba
     >>> columns = {"item": ["s1", "s1"], "annotator": ["ada", "bo"], "focus": ["A", "B"], "polarity": ["+", "-"]}
-    >>> data = ba.read_multi_annotations(pd.DataFrame(columns), ["focus", "polarity"], labels={"focus": ["A", "B", "C"]})
+    >>> data = ba.read_multi_annotations(pd.DataFrame(columns), ["focus", "polarity"], labels={"focus": ["A", "B",
+    "C"]})
     >>> {name: part.labels for name, part in data.by_dimension.items()}
     {'focus': ('A', 'B', 'C'), 'polarity': ('+', '-')}
     """
@@ -684,8 +691,8 @@ def read_multi_annotations(
         gold = f"gold_{name}" if f"gold_{name}" in frame.columns else None
         # A column named just "gold" does not show its dimension.
         others = {*names, *(f"gold_{other}" for other in names), *known} - {name, gold}
-        shared = {find(text_of(frame[[*frame.columns]]), role, options.get(role)) for role in ("item", "annotator")} if (
-            options.get("format") == "long") else set()  # fmt: skip
+        is_long = options.get("format") == "long"
+        shared = {find(text_of(frame), role, options.get(role)) for role in ("item", "annotator") if is_long}
         own = frame.drop(columns=[other for other in frame.columns if other in others - shared])
         own.attrs |= frame.attrs
         try:

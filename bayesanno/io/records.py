@@ -25,7 +25,7 @@ from bayesanno.io.names import (
     words_of,
 )
 from bayesanno.io.paths import Row, Rows, as_name, list_paths, parse_cell
-from bayesanno.io.sources import from_frame
+from bayesanno.io.sources import from_frame, rows_of
 from bayesanno.io.tools import Tool, notes_of, prepare
 
 YES, NO = "yes", "no"
@@ -36,7 +36,7 @@ _ALSO = {"item": ("id",), "annotator": ("annotators",), "label": ("score", "labe
 
 
 class Answer(NamedTuple):
-    """The answer of one annotator, and its place. Labels are None for a missing answer, and empty if none is selected."""
+    """The answer of one annotator. Labels are None for a missing answer, and empty if none is selected."""
 
     place: str
     item: str
@@ -66,9 +66,9 @@ def records(
     frame : DataFrame
         A row for each record; cells may be lists and objects, also as text.
     item, annotator, label, gold : str, optional
-        Fields, paths into them such as `votes[].by`, or templates such as `{model}/{prompt}`. By default the fields with
-        names that columns have. An object of labels by annotator, and lists of annotators and labels side by side, are
-        named without brackets.
+        Fields, paths into them such as `votes[].by`, or templates such as `{model}/{prompt}`. By default the fields
+        with names that columns have. An object of labels by annotator, and lists of annotators and labels side by
+        side, are named without brackets.
     multi_label : bool, default False
         Whether each label of an answer becomes a yes-or-no question, an item named `item / label`.
     split : str, optional
@@ -91,14 +91,13 @@ def records(
     given = {"item": item, "annotator": annotator, "label": label, "gold": gold}
     paths = find_fields(frame, given)
     named = {role: path for role, path in paths.items() if path is not None}
-    places = [_where(frame, place) for place in frame.index]
-    rows, fields = list(zip(places, frame.to_dict("records"), strict=True)), list(map(str, frame.columns))
+    rows, fields = rows_of(frame), list(map(str, frame.columns))
     whole = frame.attrs.get("whole")
-    if whole is not None and len(rows) and not Rows(named, fields, strict=False).fits(rows[0][1]):
-        if Rows(named, whole.value, strict=False).fits(whole.value):
-            rows, fields = [(name_of(frame), whole.value)], list(whole.value)
+    fits = whole is None or Rows(named, fields, strict=False).fits(rows[0][1])
+    if not fits and whole is not None and Rows(named, whole.value, strict=False).fits(whole.value):
+        rows, fields = [(name_of(frame), whole.value)], list(whole.value)
     if paths["item"] is None or paths["label"] is None:
-        raise _ask(frame, rows[0], paths)
+        raise _ask(rows[0], paths)
     said = _first_label(Rows({"label": paths["label"]}, fields, outer=["label"], strict=False), rows)
     if isinstance(said, Mapping) and annotator is None and paths["annotator"] in (None, "annotators"):
         by_key = {"annotator": f"{paths['label']}{{}}#", "label": f"{paths['label']}{{}}"}
@@ -108,7 +107,7 @@ def records(
                            {"label": f"{paths['label']}.{first}"})  # fmt: skip
         paths |= by_key
     if paths["annotator"] is None:
-        raise _ask(frame, rows[0], paths)
+        raise _ask(rows[0], paths)
     reading = Rows({role: path for role, path in paths.items() if path is not None}, fields,
                    outer=["item", "annotator"])  # fmt: skip
     template = annotator is not None and FIELD.search(annotator) is not None
@@ -121,10 +120,6 @@ def records(
     if not multi_label and item is None:
         doubt_roles(frame, made, named, {"item"})
     return made
-
-
-def _where(frame: pd.DataFrame, place: Any) -> str:
-    return str(place) if frame.attrs["unit"] == "place" else f"{name_of(frame)}, {frame.attrs['unit']} {place}"
 
 
 def find_fields(frame: pd.DataFrame, given: Mapping[str, str | None]) -> dict[str, str | None]:
@@ -185,7 +180,7 @@ def _labels_of(value: Any, place: str) -> tuple[str, ...] | None:
     return (label,) if label else None
 
 
-def _ask(frame: pd.DataFrame, first: tuple[str, Mapping[str, Any]], found: Mapping[str, str | None]) -> Question:
+def _ask(first: tuple[str, Mapping[str, Any]], found: Mapping[str, str | None]) -> Question:
     """Return the question that no field has a role, with the paths of the first record that may have it."""
     place, record = first
     known = list(dict.fromkeys(path for path, _ in list_paths(record)))
@@ -242,7 +237,11 @@ def doubt_roles(frame: pd.DataFrame, made: pd.DataFrame, roles: dict[str, str], 
         why = "most answers in it occur once"
     elif label.casefold() in _TEXTS and scores:
         why = f"there is a column {scores[0]!r}"
-    elif n > items == labels > 2 and len(answered[["item", "label"]].drop_duplicates()) == items:
+    elif (
+        label.casefold() in _TEXTS
+        and n > items == labels > 2
+        and len(answered[["item", "label"]].drop_duplicates()) == items
+    ):
         why = "each item has one of its own"
     if why and "label" in by_name:
         raise Question(f"{name_of(frame)}: the column {label!r} may not hold labels, since {why}",
@@ -298,7 +297,7 @@ def read_tool(
     rows = list(prepare(frame, tool, label))
     own = {"item": item, "annotator": annotator, "gold": gold}
     named = {role: path for role, path in own.items() if path is not None}
-    answers, parts = _read_answers(rows, tool | named, gold=gold, drop_rejected=drop_rejected)
+    answers, parts = _read_answers(rows, {**tool, **named}, gold=gold, drop_rejected=drop_rejected)
     modelled: list[Answer] = []
     if "predictions" in tool:
         of_models = {key: tool[key] for key in ("item", "parts") if key in tool} | dict(tool["predictions"]) | named
@@ -312,13 +311,15 @@ def read_tool(
     is_answered = any(one.labels is not None for one in answers)
     if label in parts or (parts and not is_answered):
         one, place = (label, parts[label]) if label in parts else next(iter(parts.items()))
-        raise DataError(f"{place}: question {one!r} asks for spans, boxes or other parts: only labels of whole items are read; "
+        raise DataError(f"{place}: question {one!r} asks for spans, boxes or other parts: only labels of whole items "
+                        "are read; "
                         f"write a table with a row for each token, or box, annotator and tag")  # fmt: skip
     if not is_answered:
         raise DataError(f"{name_of(frame)} has no answers: annotate some items, and export again")
     questions = list(dict.fromkeys(one.question for one in answers if one.question and one.labels is not None))
     if label is not None and not any(label in (one.question, one.words) for one in answers):
-        raise DataError(f"{name_of(frame)}: there is no question {label!r}: the questions are {listed(questions) or 'none'}"
+        raise DataError(f"{name_of(frame)}: there is no question {label!r}: the questions are "
+                        f"{listed(questions) or 'none'}"
                         f"{nearest(label, questions)}")  # fmt: skip
     if label is None and len(questions) > 1:
         raise Question(f"{name_of(frame)}: there are {len(questions)} questions, {listed(questions)}",
@@ -480,11 +481,10 @@ def flatten(frame: pd.DataFrame, paths: Iterable[str]) -> pd.DataFrame:
     paths = [path for path in paths if path in fields or not set("*:") & set(path)]
     flat = {name: name for name in fields if not frame[name].map(lambda cell: isinstance(cell, list | dict)).any()}
     reading = Rows(flat | {path: path for path in paths}, fields, outer=[*paths])
-    found = [(at, values) for place, record in zip(frame.index, frame.to_dict("records"), strict=True)
-             for at, values in reading.read(record, _where(frame, place))]  # fmt: skip
-    cells = {name: as_text(pd.Series([values[name] for _, values in found], dtype=object), of_json=frame.attrs["of"] == "json")
-             for name in reading.paths}  # fmt: skip
-    rows = [(_where(frame, place), record) for place, record in zip(frame.index, frame.to_dict("records"), strict=True)]
+    rows = rows_of(frame)
+    found = [(at, values) for place, record in rows for at, values in reading.read(record, place)]
+    columns = {name: pd.Series([values[name] for _, values in found], dtype=object) for name in reading.paths}
+    cells = {name: as_text(column, of_json=frame.attrs["of"] == "json") for name, column in columns.items()}
     reading.check(lambda: iter(rows), paths)
     made = pd.DataFrame(cells).set_axis([at for at, _ in found])
     made.attrs |= frame.attrs | {"of": "text", "unit": "place"}

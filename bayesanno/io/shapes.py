@@ -77,7 +77,8 @@ def long(
     if label is None:
         counts = [name for name in matching(text.columns, "count") if name not in (*roles.values(), "n", "weight")]
         if counts and not anonymous:
-            raise Question(f"{name_of(text)}: the column {counts[0]!r} may say how often an answer was given, and a row is one "
+            raise Question(f"{name_of(text)}: the column {counts[0]!r} may say how often an answer was given, and a "
+                           "row is one "
                            "answer: repeat the rows", {"label": roles["label"]})  # fmt: skip
         sides = sides_among(name for name in text.columns if name not in roles.values())
         said = [name for name in text.columns if name in set(text[roles["label"]].unique())]
@@ -153,8 +154,9 @@ def wide(
     ----------
     frame : DataFrame
     columns : str or sequence of str, optional
-        The annotators' columns: names, patterns such as `rater_*`, or positions such as `2:`. A text is split at commas.
-        Needed unless all columns that are no other role's have one word for annotators with a number, as `rater_1`.
+        The annotators' columns: names, patterns such as `rater_*`, or positions such as `2:`. A text is split at
+        commas. Needed unless all columns that are no other role's have one word for annotators with a number, as
+        `rater_1`.
     item, gold : str, optional
         The columns of items and of true labels. Without a column of items, rows are numbered.
     count : str, optional
@@ -175,18 +177,19 @@ def wide(
     3   s2        bo          2
     """
     text = text_of(frame)
-    others = [name for name in (find(text, "gold", gold), _count_of(text, count, columns, item)) if name]
+    others = [name for name in (find(text, "gold", gold), _count_of(text, count, columns)) if name]
     named = choose(text, columns, [*others, *([item] if item else matching(text.columns, "item"))]) if columns else []
     others = [name for name in others if name not in named or name in (gold, count)]
-    items = _item_of(text, item, named, frame)
+    items = _item_of(text, item, named)
     if not columns:
         left = {items, *others, *others_than_annotators(list(text.columns)), ""}
         named = [name for name in text.columns if name not in left]
         if not numbered(named):
-            raise Question(f"{name_of(text)}: the names {listed(list(text.columns), most=6)} do not say which columns are "
+            raise Question(f"{name_of(text)}: the names {listed(list(text.columns), most=6)} do not say which "
+                           "columns are "
                            "annotators")  # fmt: skip
     check_distinct(text, {"annotator": items if items in named else None, "item": items})
-    counts = _count_of(text, count, columns, item)
+    counts = _count_of(text, count, columns)
     counts = None if counts in named and count is None else counts
     if count is not None and item is None:
         items = None
@@ -208,8 +211,9 @@ def wide(
         and (rest or text[counts].tolist() == list(map(str, range(1, len(text) + 1))))
     ):
         why = f"stands beside {listed(rest)}" if rest else "numbers the rows"
-        raise Question(f"{name_of(text)}: the column {counts!r} {why}, so it may not say how many items have the answers of a "
-                       "row", {"count": counts}, *({"item": name, "columns": ",".join(named)} for name in (*rest, counts)))  # fmt: skip
+        raise Question(f"{name_of(text)}: the column {counts!r} {why}, so it may not say how many items have the "
+                       "answers of a row", {"count": counts},
+                       *({"item": name, "columns": ",".join(named)} for name in (*rest, counts)))  # fmt: skip
     if counts is not None and items is not None:
         why = f"a row with a number {counts!r} stands for several items, but column {items!r} names one"
         raise Question(f"{name_of(text)}: {why}", {"columns": ",".join(named)}, {"count": counts})
@@ -217,10 +221,12 @@ def wide(
     left_out = describe(text, {}, text, used)
     text = text.assign(**{"$item": cells_of(text, items, "item") if items is not None else "",
                           "$gold": text[others[0]] if others and others[0] != counts else ""})  # fmt: skip
-    if not columns and (said := text[named].melt()["value"]).size:
-        said = said[said != ""]
-        if len(said) >= ENOUGH and 2 * said.nunique() > len(said):
-            raise Question(f"{name_of(text)}: the columns {listed(named)} may not hold labels, since most answers in them "
+    if not columns:
+        cells = pd.Series(text[named].to_numpy(dtype=object).ravel(), dtype="str")
+        cells = cells[cells != ""]
+        if len(cells) >= ENOUGH and 2 * cells.nunique() > len(cells):
+            raise Question(f"{name_of(text)}: the columns {listed(named)} may not hold labels, since most answers in "
+                           "them "
                            "occur once", {"columns": ",".join(named)})  # fmt: skip
     if counts is not None:
         blank = (text[named] == "").all(axis=1) & (text[counts] == "")
@@ -267,7 +273,7 @@ def _melt(text: pd.DataFrame, named: Sequence[str]) -> pd.DataFrame:
     return made if (made["gold"] != "").any() else made.drop(columns="gold")
 
 
-def _count_of(frame: pd.DataFrame, count: str | None, columns: Any, item: str | None) -> str | None:
+def _count_of(frame: pd.DataFrame, count: str | None, columns: Any) -> str | None:
     """Return the column that counts the items of each row, if there is one; a name of one decides beside annotators."""
     if count is not None:
         return find(frame, "count", count)
@@ -275,7 +281,7 @@ def _count_of(frame: pd.DataFrame, count: str | None, columns: Any, item: str | 
     return named[0] if named and named[0] not in (columns or ()) else None
 
 
-def _item_of(frame: pd.DataFrame, item: str | None, named: Sequence[str], given: pd.DataFrame) -> str | None:
+def _item_of(frame: pd.DataFrame, item: str | None, named: Sequence[str]) -> str | None:
     """Return the column that names the items, if a name or the index shows it; a text that repeats does not."""
     if item is not None:
         return item if "{" in item and item not in frame.columns else find(frame, "item", item)
@@ -313,7 +319,8 @@ def whole_numbers(frame: pd.DataFrame, name: str, blank: np.ndarray) -> np.ndarr
     wrong = ~cells.str.fullmatch("[0-9]{1,15}").to_numpy(dtype=bool) & ~blank
     if wrong.any():
         at = int(wrong.argmax())
-        raise DataError(f"{where(frame, at)}: {name} is {frame[name].iloc[at]!r}, but must be a whole number, 0 or more, in "
+        raise DataError(f"{where(frame, at)}: {name} is {frame[name].iloc[at]!r}, but must be a whole number, 0 or "
+                        "more, in "
                         "plain digits")  # fmt: skip
     return cells.where(~blank, "0").astype(np.int64).to_numpy()
 
@@ -347,9 +354,9 @@ def votes(
     golden = find(text, "gold", gold)
     if columns:
         named = choose(text, columns, [item, golden])
-        items = _item_of(text, item, named, frame)
+        items = _item_of(text, item, named)
     else:
-        items = _item_of(text, item, [], frame)
+        items = _item_of(text, item, [])
         left = {items, golden, "", *beside(text.columns)}
         named = [name for name in text.columns if name not in left and f"{{{name}}}" not in (item or "")]
         first = named[0] if items is None and named and len(text) > 2 and text[named[0]].is_unique else None
@@ -358,7 +365,8 @@ def votes(
         rest = [name for name in named if name != odd]
         if odd is not None and len(named) > 1:
             of_items = [{"item": odd, "columns": ",".join(rest)}] if items is None else []
-            raise Question(f"{name_of(text)}: the column {odd!r} may be no label", *of_items, {"columns": ",".join(rest)},
+            raise Question(f"{name_of(text)}: the column {odd!r} may be no "
+                           "label", *of_items, {"columns": ",".join(rest)},
                            {"columns": ",".join(named)})  # fmt: skip
     if items in named:
         check_distinct(text, {"item": items, "label": items})
@@ -380,7 +388,8 @@ def votes(
     made = _make(made, {"item": made["item"], "annotator": ANYONE, "label": pd.Series(names, made.index),
                         **({"gold": made["gold"]} if golden else {})})  # fmt: skip
     made.attrs["labels"] = named
-    said = f"items {'by row' if items is None else f'in {items!r}'}; numbers of answers {listed(named)}, by nobody who is named"
+    place = "by row" if items is None else f"in {items!r}"
+    said = f"items {place}; numbers of answers {listed(named)}, by nobody who is named"
     left_out = describe(text, {}, made, [items or "", golden or "", *named])
     made.attrs |= {"read_as": "; ".join(filter(None, [said, left_out])), "numbered": items is None}
     return made
@@ -393,7 +402,8 @@ def transposed(frame: pd.DataFrame, *, columns: str | Sequence[str] = (), annota
     ----------
     frame : DataFrame
     columns : str or sequence of str, optional
-        The items' columns, as for `wide`; needed unless all but that of annotators have one word with numbers, as Q1, Q2.
+        The items' columns, as for `wide`; needed unless all but that of annotators have one word with numbers, as Q1,
+        Q2.
     annotator : str, optional
         The column that names the annotators; by default one with a name of annotators, or a first one without a name.
 
@@ -468,7 +478,8 @@ def one_hot(
     wrong = ~cells.isin(list(_CHOSEN))
     if wrong.any(axis=None):
         row, at = (int(place[0]) for place in np.nonzero(wrong.to_numpy()))
-        raise DataError(f"{where(text, row)}: {named[at]} is {text[named[at]].iloc[row]!r}, but must be 0 or 1: leave this "
+        raise DataError(f"{where(text, row)}: {named[at]} is {text[named[at]].iloc[row]!r}, but must be 0 or 1: "
+                        "leave this "
                         f"column out of {option('columns')}")  # fmt: skip
     named = [name for name in named if "yes" in {*cells[name].map(_CHOSEN.get)}]  # labels that anybody chose
     said = cells[named].replace(_CHOSEN).where((cells != "").any(axis=1), "")

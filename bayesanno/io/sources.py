@@ -1,8 +1,8 @@
 """From a source to a DataFrame of its cells: files, standard input, named data sets, and data in memory.
 
 The invariant: what a file is shows in its content, never in its name; nothing is guessed from cells, and no cell is
-changed. A table is one of text; of JSON, cells may be lists and objects. The index holds the place of each row: the line
-of a text, or the record; `attrs` has the name of the source, and what the places are.
+changed. A table is one of text; of JSON, cells may be lists and objects. The index holds the place of each row: the
+line of a text, or the record; `attrs` has the name of the source, and what the places are.
 """
 
 from __future__ import annotations
@@ -144,7 +144,8 @@ def from_memory(source: Any) -> pd.DataFrame:
         reason = f" ({name_error(error)})"
     if not isinstance(frame, pd.DataFrame):
         raise DataError(
-            f"cannot read annotations from {type(source).__name__}{reason}: give a path, '@name', a DataFrame of pandas "
+            f"cannot read annotations from {type(source).__name__}{reason}: give a path, '@name', a DataFrame of "
+            "pandas "
             "or polars, a Dataset of Hugging Face, or a list of records"
         )
     for name, feature in dict(getattr(source, "features", None) or {}).items():  # of a Dataset: codes have names
@@ -173,6 +174,13 @@ def from_frame(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     made = _checked(frame.set_axis(names, axis=1).set_axis(range(1, len(frame) + 1)), name, "row")
     made.attrs["index"] = named
     return made
+
+
+def rows_of(frame: pd.DataFrame) -> list[tuple[str, dict[str, Any]]]:
+    """Return the place and the cells of each row."""
+    unit = "" if frame.attrs["unit"] == "place" else f"{frame.attrs['name']}, {frame.attrs['unit']} "
+    cells: Any = frame.to_dict("records")
+    return [(f"{unit}{place}", row) for place, row in zip(frame.index, cells, strict=True)]
 
 
 def has_lists(frame: pd.DataFrame) -> bool:
@@ -209,7 +217,7 @@ def _named(frame: pd.DataFrame, name: str, unit: str, of: str = "frame") -> pd.D
 
 
 def _checked(frame: pd.DataFrame, name: str, unit: str, of: str = "frame") -> pd.DataFrame:
-    """Return a table if its columns have different names and there is a row; a column without names and cells is left."""
+    """Return a table whose columns have different names, and which has a row; empty columns are left out."""
     names = list(frame.columns)
     if not names or (names == [""] and not len(frame)):
         raise DataError(f"{name} is empty: give a table with a header line and rows")
@@ -266,7 +274,11 @@ def _from_text(text: str, name: str, given: str | None, *, no_header: bool) -> p
     if mark == " ":
         text = re.sub(r"(?m)^ +| +(?=\r?$)", "", text)
     literal = mark == "\t" and _quotes_nothing(text)
-    how = {"delimiter": mark, "quoting": csv.QUOTE_NONE if literal else csv.QUOTE_MINIMAL, "skipinitialspace": True}
+    how: Any = {
+        "delimiter": mark,
+        "quoting": csv.QUOTE_NONE if literal else csv.QUOTE_MINIMAL,
+        "skipinitialspace": True,
+    }
     try:
         first = next(cells for cells in csv.reader(io.StringIO(text, newline=""), **how) if any(map(str.strip, cells)))
     except (StopIteration, csv.Error):
@@ -276,8 +288,8 @@ def _from_text(text: str, name: str, given: str | None, *, no_header: bool) -> p
     try:
         with warnings.catch_warnings():  # of rows that are too long, which are checked below
             warnings.simplefilter("ignore")
-            frame = pd.read_csv(io.StringIO(text), header=None, names=range(len(first)), dtype=str, keep_default_na=False,
-                                index_col=False, **how)  # fmt: skip
+            frame = pd.read_csv(io.StringIO(text), header=None, names=range(len(first)), dtype=str,
+                                keep_default_na=False, index_col=False, **how)  # fmt: skip
     except (ValueError, OverflowError):  # pandas' errors of parsing derive from the first
         frame = None
     lines: Sequence[int] = range(1, 1 if frame is None else len(frame) + 1)
@@ -377,7 +389,8 @@ def _from_workbook(raw: bytes, name: str, *, no_header: bool) -> pd.DataFrame:
     used = {title: sheet[(sheet != "").any(axis=1)] for title, sheet in text.items() if (sheet != "").any(axis=None)}
     if len(used) > 1:
         raise DataError(
-            f"{name} has {len(used)} sheets with content, {listed([*used])}: keep only the sheet of the table, or save it "
+            f"{name} has {len(used)} sheets with content, {listed([*used])}: keep only the sheet of the table, or "
+            "save it "
             "as CSV"
         )
     if not used:
@@ -408,7 +421,7 @@ def _from_json(text: str, name: str) -> pd.DataFrame:
     """Return the records in JSON or JSONL: elements of a list, values of lines, or what `_of_whole` finds."""
     if len(text) > MOST_BYTES:
         raise DataError(explain_size(name, len(text)))
-    values, places = [], []
+    values, places = list[Any](), list[str]()
     at, line, counted_to = _skip(text, 0), 1, 0
     while at < len(text):
         line, counted_to = line + text.count("\n", counted_to, at), at
@@ -518,7 +531,7 @@ def _of_records(rows: Iterable[Any], places: Sequence[str], name: str) -> pd.Dat
     rows = list(rows)
     for row, place in zip(rows, places, strict=True):
         if not isinstance(row, Mapping):
-            what = {list: "a list", str: "a text"}.get(type(row), "no object")
+            what = "a list" if isinstance(row, list) else "a text" if isinstance(row, str) else "no object"
             raise DataError(f"{place}: this is {what}, but must be an object, {{...}}")
     if not rows or not any(rows):
         raise DataError(f"{name} is JSON without records: give objects whose fields are item, annotator and label")

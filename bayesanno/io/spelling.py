@@ -43,7 +43,8 @@ class Spelling:
         same = {str(one).strip(): str(other).strip() for one, other in same.items()}
         twice = next((one for one, other in same.items() if other in same or not (one and other)), None)
         if twice is not None:
-            raise DataError(f"same: {twice!r} is to be written as {same[twice]!r}, which is empty or to be written otherwise: "
+            raise DataError(f"same: {twice!r} is to be written as {same[twice]!r}, which is empty or to be written "
+                            "otherwise: "
                             "name the label that is kept")  # fmt: skip
         flags = {name: bool(given.get(name, False)) for name in ("strip", "ignore_case")}
         return cls(missing=tuple(split_names(given.get("missing"))), same=same, first=tuple(first), **flags)
@@ -64,7 +65,7 @@ class Spelling:
         return {name: label for name, label in written.items() if name != label}
 
     def spell(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Return a long table with labels as they are written, and items and annotators without codes of missing ones."""
+        """Return a long table with labels as they are written, without codes of missing items and annotators."""
         roles = [role for role in ("label", "gold", "control") if role in table]
         attrs = table.attrs
         sides = {*attrs.get("sides", ())}

@@ -1,7 +1,7 @@
 """Exports of tools, as `tools.toml` describes them, and the few rules that are no paths.
 
-The invariant: what a tool's fields mean stands in the table of that file; a function here only moves fields so that paths
-can read them.
+The invariant: what a tool's fields mean stands in the table of that file; a function here only moves fields so that
+paths can read them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from bayesanno._core.lazy import pd
 from bayesanno._core.wording import listed, option
 from bayesanno.data.frame import as_text
 from bayesanno.io.paths import parse_cell
-from bayesanno.io.sources import FILE
+from bayesanno.io.sources import FILE, rows_of
 
 type Tool = Mapping[str, Any]
 type Record = dict[str, Any]
@@ -85,13 +85,10 @@ def prepare(frame: pd.DataFrame, tool: Tool, label: str | None) -> Iterator[tupl
     rename, several = tool.get("rename", {}), "workflow_id" in frame and frame["workflow_id"].nunique() > 1
     boxes = {name for name in frame.columns if re.fullmatch(r"Answer\..+\..+", name) and
              {"true", "on"} & (said := {*as_text(frame[name]).str.casefold()}) and said <= _BOX}  # fmt: skip
-    for number, (place, cells) in enumerate(zip(frame.index, frame.to_dict("records"), strict=True), 1):
+    for number, (shown, cells) in enumerate(rows_of(frame), 1):
         record = {
             rename.get(name, name) if rename.get(name) not in cells else name: cell for name, cell in cells.items()
         }
-        shown = (
-            str(place) if frame.attrs["unit"] == "place" else f"{frame.attrs['name']}, {frame.attrs['unit']} {place}"
-        )
         try:
             yield shown, change({**record, "number": number, "several": several, "boxes": boxes}, label)
         except DataError as error:

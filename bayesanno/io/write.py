@@ -20,7 +20,7 @@ from bayesanno._core.lazy import pd
 from bayesanno._core.wording import listed, nearest, option
 from bayesanno.io.names import ALIASES, name_of
 from bayesanno.io.paths import Rows, as_name, parse_cell
-from bayesanno.io.sources import open_source
+from bayesanno.io.sources import open_source, rows_of
 
 type Record = Mapping[str, Any]
 type Control = tuple[str, str, str]  # of Label Studio: its name, what it labels, its type
@@ -134,7 +134,8 @@ def predict_in_label_studio(labels: Labels) -> Iterator[Record]:
         region = {"from_name": from_name, "to_name": to_name, "type": kind, "value": VALUES[kind](label)}
         prediction = {"model_version": labels.agent, "score": score, "result": [region]}
         if not labels.tasks.by_item and not (item.isdecimal() and item.isascii()):
-            raise DataError(f"item {item!r} is not a task id of Label Studio, which is a number: to make tasks of a new "
+            raise DataError(f"item {item!r} is not a task id of Label Studio, which is a number: to make tasks of a "
+                            "new "
                             f"project, give {option('tasks')}")  # fmt: skip
         if not labels.tasks.by_item:
             yield {"task": int(item), **prediction}
@@ -216,7 +217,7 @@ def suggest_in_argilla(labels: Labels) -> Iterator[Record]:
         value = [label] if isinstance(example, list) else int(label) if isinstance(example, int) else label
         suggestion = {"value": value, "score": score, "agent": labels.agent}
         own = ("fields", "metadata", "vectors")
-        shown = {name: record[name] for name in own if record.get(name) or name == "fields" and name in record}
+        shown = {name: record[name] for name in own if record.get(name) or (name == "fields" and name in record)}
         if not isinstance(record.get("fields"), Mapping):
             rest = _without(record, labels.tasks.item, "id", "status", "_server_id", "inserted_at", "updated_at")
             shown = {"fields": {name: value for name, value in rest.items()
@@ -352,25 +353,21 @@ def read_tasks(source: Any, name: str, item: str | None = None) -> Tasks:
     """
     frame, shows = open_source(source), TOOLS[name].shows
     table, header = name_of(frame), [column for column in map(str, frame.columns) if column != "$file"]
-    cells = frame[header].astype(object)
-    cells = cells.where(cells.notna(), None)
-    records = [{one: cell for one, cell in row.items() if cell is not None or frame.attrs["of"] != "json"}
-               for row in cells.to_dict("records")]  # fmt: skip
+    rows = [(place, {one: cell for one, cell in row.items() if one in header and
+                     (cell is not None or frame.attrs["of"] != "json")}) for place, row in rows_of(frame)]  # fmt: skip
     usual = [*dict.fromkeys((TOOLS[name].item, *ALIASES["item"], "id"))]
     found = [own for one in usual for own in header if own.casefold() == one] if item is None else [item]
     if not found:
         looked = f"looked for {listed(usual)} among {listed(header)}"
         raise DataError(f"{table} has no field for the item: {looked}; name it with {option('item')}")
-    rows, by_item = Rows({"item": found[0]}, header, outer=["item"]), dict[str, list[Record]]()
-    unit = "" if frame.attrs["unit"] == "place" else f"{table}, {frame.attrs['unit']} "
-    places = [f"{unit}{place}" for place in frame.index]
-    for place, record in zip(places, records, strict=True):
-        for row in rows.read(record, place):
+    reading, by_item = Rows({"item": found[0]}, header, outer=["item"]), dict[str, list[Record]]()
+    for place, record in rows:
+        task = {name: parse_cell(cell) if name in ("annotations", "fields") else cell for name, cell in record.items()}
+        for row in reading.read(record, place):
             one = as_name(row.values["item"], "item")
-            by_item.setdefault(one, []).append({key: parse_cell(cell) if key in ("annotations", "fields") else cell
-                                                for key, cell in record.items()})  # fmt: skip
+            by_item.setdefault(one, []).append(task)
             if not one:
-                rows.check(lambda: zip(places, records, strict=True), ["item"])
+                reading.check(lambda: iter(rows), ["item"])
                 raise DataError(
                     f"{place}: {found[0]} is missing: fill it in, or name another field with {option('item')}"
                 )

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from contextlib import suppress
 
 import pytest
 
@@ -53,8 +54,8 @@ def commands_in(error):
 def advising(cases):
     """Return a test that each command of an error reads the table or asks another question, and the first one reads it.
 
-    A case is (content, expected, options): the data that are then read have the expected items, annotators and labels, or
-    number of answers.
+    A case is (content, expected, options): the data that are then read have the expected items, annotators and labels,
+    or number of answers.
     """
 
     @pytest.mark.parametrize("which", cases)
@@ -66,10 +67,8 @@ def advising(cases):
         ways = commands_in(refused.value)
         assert ways
         for way in ways:
-            try:
+            with suppress(Question):
                 read_table(source, **way)
-            except Question as other:
-                assert other.ways
         data = read_annotations(source, **{**given, **ways[0]})
         if isinstance(expected, int):
             assert data.n_annotations == expected

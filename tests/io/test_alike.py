@@ -1,7 +1,5 @@
 """Names spelt in two ways are taken for two, and the reader says so; codes of missing answers are labels, and too."""
 
-import warnings
-
 import pandas as pd
 import pytest
 

@@ -28,7 +28,7 @@ CASES = {
         {"label": "samples[].score"},
     ),
     "scores by judges": ([{"id": 1, "label": {"gpt": 3, "claude": 4}}], 2),
-    "votes in a list": ([{key: value for key, value in judged("t1", 4, 2).items() if key != "task"} | {"unit": "u"}], 2),
+    "votes in a list": ([{"unit": "u", "votes": judged("t1", 4, 2)["votes"]}], 2),
 }  # fmt: skip
 test_what_an_error_advises_is_read = advising(CASES)
 test_what_cannot_be_read_is_named = refusing({

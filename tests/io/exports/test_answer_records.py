@@ -45,7 +45,8 @@ BY_MODEL = {"annotator": "model"}
 test_what_is_wrong_is_named_with_its_line = refusing({
     "nobody": (NOBODY, {}, "no field names the annotator; the record has"),
     "no field of a template": (JUDGES, {"annotator": "{model}/{promt}"}, "has no column 'promt' to use as annotator"),
-    "empty field": ([JUDGES[0], judged("q", "m", "A", None)], {"annotator": "{model}/{prompt}"}, "line 2: 'prompt' of the annotator"),
+    "empty field": ([JUDGES[0], judged("q", "m", "A", None)], {"annotator": "{model}/{prompt}"}, "line 2: 'prompt' "
+                                                                                                 "of the annotator"),
     "no annotator": ([judged("q", None, "A")], BY_MODEL, "'A' of item 'q' has no annotator"),
     "item is a list": ([judged(["q"], "m", "A")], BY_MODEL, "line 1: item is a list, but must be a text"),
 }, "judges.jsonl", lines=True)  # fmt: skip

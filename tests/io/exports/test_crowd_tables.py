@@ -100,9 +100,11 @@ test_what_is_wrong_is_named_with_its_line = refusing({
     "two questions of boxes": (BOXES.format("false"), "there are 2 questions, 'mood', 'sure.label'"),
     "no worker": (BATCH.replace('"A2Z","Rej', '"","Rej'), "line 3, .*: label '.*' of item '3AB' has no annotator"),
     "no JSON": ('HITId,WorkerId,Answer.taskAnswers\n1,2,"[{"\n', "line 2: Answer.taskAnswers: this is not JSON"),
-    "no label": ('HITId,WorkerId,Answer.taskAnswers\n1,2,"[{""q"":{""x"":1}}]"\n', "question 'q' asks for spans, boxes or other parts"),
+    "no label": ('HITId,WorkerId,Answer.taskAnswers\n1,2,"[{""q"":{""x"":1}}]"\n', "question 'q' asks for spans, "
+                                                                                   "boxes or other parts"),
     "cut after a cell": (BATCH.removesuffix(',""\n'), "line 5: 9 columns where the header .* has 12"),
     "one cell of two": (BATCH[:-1] + ',"x"\n', "line 5: 11 columns where the header .* has 12"),
-    "no task": (POOL.replace("ASSIGNMENT:task_id", "x").replace("HINT:text", "INPUT:y"), "line 2, .*: the item is missing"),
+    "no task": (POOL.replace("ASSIGNMENT:task_id", "x").replace("HINT:text", "INPUT:y"), "line 2, .*: the item is "
+                                                                                         "missing"),
     "two controls": (POOL.replace("b.jpg\t\tdog", "b.jpg\t\tcat"), "line 5, .*: item 't2' has two controls"),
 }, "answers.csv")  # fmt: skip

@@ -6,8 +6,7 @@ import pandas as pd
 import pytest
 
 from bayesanno._core.errors import DataError, ExportWarning
-from bayesanno.io.read import read_annotations
-from bayesanno.io.read import read_multi_annotations
+from bayesanno.io.read import read_annotations, read_multi_annotations
 from tests.io.cases import reading, refusing
 
 

@@ -126,15 +126,18 @@ def test_lists_that_are_not_split_or_not_named_are_refused(refuses):
 test_what_is_wrong_is_named_with_its_line = refusing({
     "NumPy's lists": ("item,user,label\n1,a,x\n1,b,\"['x' 'y']\"\n", SEVERAL, "line 3: .* is not valid"),
     "separated": ("item,user,label\n1,a,x|y\n1,b,x\n2,b,y\n", {}, r"line 2: label 'x\|y' .*\n.*split='\|'"),
-    "wide": ("item,a,b\n1,['x'],['y']\n2,['x'],['x']\n", {"columns": "a,b"}, r"line 2: label \"\['x'\]\" looks like several"),
+    "wide": ("item,a,b\n1,['x'],['y']\n2,['x'],['x']\n", {"columns": "a,b"}, r"line 2: label \"\['x'\]\" looks like "
+                                                                                                       "several"),
     "side by side": ('item,user,label\n1,"a,b","0,1"\n2,"a,b","1,2"\n', {}, "line 2: label '0,1' .*\n.*split=','"),
     "fewer labels": ('item,user,label\n1,"a,b,c","0,1"\n', {"split": ","}, "line 2: 3 annotators and 2 labels"),
-    "more labels": ('item,users,labels\n1,"[""a""]","[0, 1]"\n', {"annotator": "users"}, "line 2: 1 annotator and 2 labels"),
+    "more labels": ('item,users,labels\n1,"[""a""]","[0, 1]"\n', {"annotator": "users"}, "line 2: 1 annotator and 2 "
+                                                                                         "labels"),
     "a name with a comma": ('item,user,label\n1,"Doe, J",a\n', {"split": ","}, r"use annotator='\{user\}'"),
     "objects": ('item,user,label\n1,a,"[{""x"": 1}]"\n', SEVERAL, "line 2: a label is an object"),
     "no annotator": ("item,label\n1,x|y\n", {**SEVERAL, "split": "|"}, "line 2: no field names the annotator"),
     "no 0 or 1": ("id,rater_id,joy,age\n1,r1,1,31\n", {**SEVERAL, "columns": "joy,age"}, "line 2: age is '31', but"),
-    "an unnamed annotator": ('item,annotators,labels\n1,"a,,c","0,1,0"\n', {"split": ","}, "label '1' of item '1' has no annot"),
+    "an unnamed annotator": ('item,annotators,labels\n1,"a,,c","0,1,0"\n', {"split": ","}, "label '1' of item '1' "
+                                                                                           "has no annot"),
     "split of a format": (FORMS["wide"], {"format": "wide", "split": ","}, "do not say which columns are"),
 }, "answers.csv")  # fmt: skip
 

@@ -4,6 +4,7 @@ The cases are in the modules beside this one, and what is said of each is in `re
 sentence, `uv run python -m tests.io.refused.test_refused` writes that file again; read what has changed in it.
 """
 
+import re
 import tempfile
 from pathlib import Path
 
@@ -58,14 +59,8 @@ def refuse(which, folder):
 
 @pytest.fixture(scope="module")
 def sentences():
-    found: dict[str, list[str]] = {}
-    for line in SNAPSHOT.read_text(encoding="utf-8").splitlines():
-        if line.startswith("    "):
-            found[which].append(line.removeprefix("    "))
-        else:
-            which = line
-            found[which] = []
-    return {which: "\n".join(lines) for which, lines in found.items()}
+    found = re.findall(r"^(\S.*)\n((?: {4}.*\n)+)", SNAPSHOT.read_text(encoding="utf-8"), re.MULTILINE)
+    return {which: re.sub("^ {4}", "", lines, flags=re.MULTILINE).rstrip("\n") for which, lines in found}
 
 
 @pytest.mark.parametrize("which", CASES)
