@@ -9,9 +9,10 @@ import typer
 
 import bayesanno as ba
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import counted, enumerated
+from bayesanno._core.wording import counted
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import check_out, show_table, write_if_asked
+from bayesanno.data.names import spell_numbers
 from bayesanno.io.read import read_long
 
 SHOWN, MOST_LABELS = 5, 20  # rows, and labels, on the screen
@@ -38,7 +39,7 @@ def read(
 def describe(table: pd.DataFrame, doubts: pd.DataFrame) -> Iterator[str]:
     """Yield in words what was read: how much, the labels with their counts, the first rows, and what is doubted."""
     labels = table["label"][table["label"] != ""]
-    count = labels.value_counts()
+    count = labels.replace(spell_numbers(labels.unique())).value_counts()
     n_items, n_people = (sum(map(bool, table[role].unique())) for role in ("item", "annotator"))
     answers = counted(len(labels), "answer")
     if table.attrs.get("read_as"):
@@ -46,7 +47,7 @@ def describe(table: pd.DataFrame, doubts: pd.DataFrame) -> Iterator[str]:
     yield f"{answers} to {counted(n_items, 'item')} by {counted(n_people, 'annotator')}"
     shown = [f"{name} ({n:,})" for name, n in count.head(MOST_LABELS).items()]
     more = f" and {len(count) - len(shown):,} more" if len(count) > len(shown) else ""
-    yield f"labels: {enumerated(shown, most=MOST_LABELS)}{more}"
+    yield f"labels: {', '.join(shown)}{more}"
     for role, what in (("gold", "known true labels"), ("control", "controls")):
         if role in table:
             known: Any = table[table[role] != ""]

@@ -21,6 +21,7 @@ from bayesanno._core.wording import counted, enumerated, listed, nearest, option
 from bayesanno.data.frame import TIE, as_text, find_faults, place_of
 from bayesanno.data.labelled import ANYONE
 from bayesanno.data.names import MISSING_CODES, is_number, read_numbers, spell_numbers
+from bayesanno.io.comparisons import CODES
 from bayesanno.io.paths import parse_cell
 
 LEVELS = ("stop", "care", "note")
@@ -261,7 +262,8 @@ def _doubt_repeats(frame: pd.DataFrame, table: pd.DataFrame) -> Iterator[Doubt]:
     if differ.any():
         times = differ[differ].groupby("annotator").size().sort_values(ascending=False, kind="stable")
         about = [f"{name} ({n:,})" for name, n in times.items()]
-        most = bool(differ.mean() > 0.5) and len(differ) > 1 and said["label"].nunique() <= 3
+        opposite = bool(sides) or {*said["label"].str.casefold()} <= {*CODES, TIE}
+        most = bool(differ.mean() > 0.5) and len(differ) > 1 and opposite
         yield "orders" if most else "contradiction", about, int(differ.sum()), {}
     if same.sum() > _SAME * n_again:
         yield (

@@ -28,7 +28,7 @@ spatial extremes, Statistica Sinica 22:813-845, doi:10.5705/ss.2009.248: the cur
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -47,7 +47,7 @@ from bayesanno.io.sources import text_of
 
 BASELINE = "baseline"
 _TIE = re.compile(rf"{TIE}|draw$", re.IGNORECASE)
-_CODES: Mapping[str, int] = {  # of the sides
+CODES: Mapping[str, int] = {  # of the sides
     **dict.fromkeys(("a", "1", "left", "first", "win"), 0),
     **dict.fromkeys(("b", "2", "right", "second", "loss", "lose"), 1),
 }
@@ -93,7 +93,7 @@ class Words:
             return {label: self.sides[at] for label, at in self.codes.items()}
         last = [re.split(r"[\W_]+", side.casefold())[-1] for side in self.sides]
         words = {word: at for at, word in enumerate(last)} if last[0] != last[1] else {}
-        return {word: self.sides[at] for word, at in {**_CODES, **words}.items()}
+        return {word: self.sides[at] for word, at in {**CODES, **words}.items()}
 
     def find_side(self, label: str) -> str | None:
         """Return the side that a label names whichever systems are compared, by its column or by a code."""
@@ -165,9 +165,12 @@ def comparisons(
         The columns, or fields of records, that name the systems, as "model_a,model_b". The label is the name of a
         column, the name of a system, a side (A, 1, left, first or win, and B, 2, right, second, loss or lose), or a
         tie.
-    first, second, tie : str or sequence of str, optional
-        Codes for the sides, in place of A, 1 and the others; and labels that are ties, by default draw and those that
-        begin with "tie".
+    first : str or sequence of str, optional
+        Codes for the first side, in place of A, 1, left, first and win.
+    second : str or sequence of str, optional
+        Codes for the second side, in place of B, 2, right, second, loss and lose.
+    tie : str or sequence of str, optional
+        Labels that are ties, in place of draw and those that begin with "tie".
     order : str, optional
         The column that says in which order the two were shown, where labels are about the order shown: AB or BA, or
         whether they were swapped. `COLUMN=WORD` gives the word for the other order.
@@ -334,7 +337,7 @@ def rankings(
     ranks : str or sequence of str, optional
         Columns named like the systems, with their ranks; 1 is the best, equal ranks are ties.
     split : str, optional
-        What separates systems in a text, in place of ">".
+        As for `records`; by default ">".
     by, item, annotator : str, optional
         As for `comparisons`. Without a column of items each row is a question.
 
@@ -343,8 +346,9 @@ def rankings(
     >>> import pandas as pd
     >>> import bayesanno as ba
     >>> said = pd.DataFrame({"who": ["ada"], "order": ["b > a"]})
-    >>> ba.shapes.rankings(said, ranking="order", annotator="who")[["item", "label", "first",
-    "second"]].iloc[0].tolist() ['1', 'first', 'b', 'a']
+    >>> table = ba.shapes.rankings(said, ranking="order", annotator="who")
+    >>> table[["item", "label", "first", "second"]].iloc[0].tolist()
+    ['1', 'first', 'b', 'a']
     """
     text = text_of(frame)
     chosen = choose(text, ranks or ranking)
@@ -389,7 +393,7 @@ def best_worst(
     best_worst : str or sequence of str
         The columns of the best, of the worst, and of the set, which is one column with a list, or one for each system.
     split : str, optional
-        What separates systems in a text, in place of a comma.
+        As for `records`; by default a comma.
     by, item, annotator : str, optional
         As for `rankings`.
 
@@ -543,9 +547,3 @@ def _as_rank(cell: object, name: object, place: str) -> float:
         how = "but must be 1 for the best, 2, 3, ..., or a half for ties: if these are scores, rank the systems"
         raise DataError(f"{place}: the rank of {str(name)!r} is {cell!r}, {how}")
     return rank
-
-
-def rows_of_pairs(made: pd.DataFrame) -> Iterator[tuple[str, Pair]]:
-    """Yield the item of each row and its pair."""
-    first, second = made.attrs["sides"]
-    return zip(made["item"], zip(made[first], made[second], strict=True), strict=True)

@@ -143,7 +143,12 @@ def words_of(name: str) -> set[str]:
 def likely(header: Iterable[str], role: str) -> list[str]:
     """Return the columns whose names have an alias of a role as a word; of items, also ids and texts."""
     aliases = {*ALIASES[role], *LAST_ALIASES.get(role, ()), *((*CONTENTS, *_IDS) if role == "item" else ())}
-    return [name for name in header if words_of(name) & aliases]
+    of_items = role == "item"
+    return [
+        name
+        for name in header
+        if words_of(name) & aliases or (of_items and len(name) < 4 and name.casefold().endswith("id"))
+    ]
 
 
 def find(frame: pd.DataFrame, role: str, given: str | None = None, *, loosely: bool = True) -> str | None:

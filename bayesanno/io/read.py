@@ -36,6 +36,7 @@ from bayesanno.io.names import (
     name_of,
     numbered,
     others_than_annotators,
+    sides_among,
     split_names,
     write_command,
 )
@@ -390,6 +391,10 @@ def _suggest(frame: pd.DataFrame, given: Way) -> list[Way]:
     long = {"item": item, "annotator": who, "label": label}
     votes = {"format": "votes", "columns": _columns(header, numbers)}
     ways: list[Way] = [{"columns": _columns(header, people)}] if people else []
+    sides = sides_among(header)
+    if sides and not people and sum(name[:-1] == sides[0][:-1] for name in header) < 3:
+        named = {"pairs": ",".join(sides), "item": item, "annotator": who, "label": said}
+        ways.append({name: value for name, value in named.items() if value and value not in sides})
     if any(name in set(text[name].unique()) for name in header):  # the header may be data
         ways.append({"no_header": True})
     turned = {
@@ -422,7 +427,7 @@ def _suggest(frame: pd.DataFrame, given: Way) -> list[Way]:
         ways.append({"item": item or free[0], "annotator": free[0] if item else free[1], "label": label})
     if len(header) == 1 and (mark := _mark(header[0], text)):
         ways.append({"separator": mark})
-    ways += [] if given.get("no_header") else [{"no_header": True, "columns": "1:"}]
+    ways += [] if given.get("no_header") or ways else [{"no_header": True, "columns": "1:"}]
     names = {"item", "annotator", "label", "columns"}
     return [{name: value for name, value in way.items() if name not in given or name not in names} for way in ways]
 
@@ -666,8 +671,8 @@ def read_multi_annotations(
     >>> import pandas as pd
     >>> import bayesanno as ba
     >>> columns = {"item": ["s1", "s1"], "annotator": ["ada", "bo"], "focus": ["A", "B"], "polarity": ["+", "-"]}
-    >>> data = ba.read_multi_annotations(pd.DataFrame(columns), ["focus", "polarity"], labels={"focus": ["A", "B",
-    "C"]})
+    >>> labels = {"focus": ["A", "B", "C"]}
+    >>> data = ba.read_multi_annotations(pd.DataFrame(columns), ["focus", "polarity"], labels=labels)
     >>> {name: part.labels for name, part in data.by_dimension.items()}
     {'focus': ('A', 'B', 'C'), 'polarity': ('+', '-')}
     """

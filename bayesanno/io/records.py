@@ -72,7 +72,7 @@ def records(
     multi_label : bool, default False
         Whether each label of an answer becomes a yes-or-no question, an item named `item / label`.
     split : str, optional
-        What separates several labels, or several annotators and their labels, in a text.
+        What separates several labels, or annotators and their labels, in a cell; in rankings, systems.
     labels : str or sequence of str, optional
         With `multi_label`, all labels.
 

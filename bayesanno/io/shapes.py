@@ -56,9 +56,19 @@ def long(
     ----------
     frame : DataFrame
         With columns for item, annotator and label.
-    item, annotator, label, gold : str, optional
-        The names of the columns, by default those that `read_annotations` knows. Item and annotator may be templates
-        over columns, as `{system}/{segment}`.
+    item : str, optional
+        The column of items, or a template over columns such as `{system}/{segment}`; for records a field or a path.
+        By default a column named item, task, question, unit, instance_id, doc or example, or the only id of anything,
+        or image, text, sentence, prompt or document.
+    annotator : str, optional
+        The column of annotators, or a template; for records a field or a path such as `votes[].by`. By default a column
+        named annotator, worker, rater, coder, judge, grader, evaluator, user, performer, participant or respondent, or
+        else model.
+    label : str, optional
+        The column of labels; for exports the question, for records a field or a path. By default a column named label,
+        rating, answer, response, annotation, category, winner, verdict or preference, or else score.
+    gold : str, optional
+        The column of known true labels. By default a column named gold, true_label, truth, human_label or human.
     anonymous : bool, default False
         Whether no column names annotators: each row is an answer by `anyone`.
 

@@ -31,7 +31,7 @@ type Source = Any  # a path, "@name", or data in memory: what `from_memory` take
 
 STANDARD_INPUT = "-"
 FILE = "$file"  # the column with the name of the file of a record in a zip
-SEPARATORS, _OTHER_SEPARATORS = ",\t;|", " :^~&"  # which are detected, and which are not
+SEPARATORS = ",\t;|"  # which are detected
 _PARQUET = b"PAR1"
 _JSON = re.compile(r"""\ufeff?\s*(?:\{\s*["'}]|\[\s*[\[\]{"'0-9tfn-]|[\[{]\s*\Z)""")
 _HEAD = 4096  # bytes in which JSON is recognised
@@ -398,12 +398,6 @@ def _from_workbook(raw: bytes, name: str, *, no_header: bool) -> pd.DataFrame:
     (sheet,) = used.values()
     header = [str(number) for number in range(1, sheet.shape[1] + 1)] if no_header else list(sheet.iloc[0])
     return _checked(sheet.iloc[0 if no_header else 1 :].set_axis(header, axis=1), name, "row", "text")
-
-
-def explain_separator(frame: pd.DataFrame) -> str | None:
-    """Return the separator that may divide the cells of a table of one column."""
-    cell = str(frame.iloc[0, 0]) if frame.shape[1] == 1 else ""
-    return next((mark for mark in _OTHER_SEPARATORS if mark in cell), None)
 
 
 # ---------------------------------------------------------------------------------------------------------- JSON
