@@ -348,7 +348,7 @@ def rankings(
     >>> said = pd.DataFrame({"who": ["ada"], "order": ["b > a"]})
     >>> table = ba.shapes.rankings(said, ranking="order", annotator="who")
     >>> table[["item", "label", "first", "second"]].iloc[0].tolist()
-    ['1', 'first', 'b', 'a']
+    ['1', 'second', 'a', 'b']
     """
     text = text_of(frame)
     chosen = choose(text, ranks or ranking)
