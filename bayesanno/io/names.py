@@ -45,6 +45,7 @@ _BESIDE = re.compile(
 _SIDES = re.compile(r"(.*?)(a|b|1|2|left|right|first|second)")
 _OTHER_SIDE = {"a": "b", "1": "2", "left": "right", "first": "second"}
 _RANGE = re.compile(r"(\d*):(\d*)")
+_MAYBE = {"reviewer", "expert", "person", "labeler", "labeller", "ann", "anno", "annot", "llm"}  # words of an annotator
 _IDS = {"id", "ids", "no", "nr", "number", "index", "key", "uid"}  # words of a column that may name the items
 FIELD = re.compile(r"\{((?:[^{}]|\{\})+)\}")  # a column, or a path, in a template
 
@@ -142,7 +143,8 @@ def words_of(name: str) -> set[str]:
 
 def likely(header: Iterable[str], role: str) -> list[str]:
     """Return the columns whose names have an alias of a role as a word; of items, also ids and texts."""
-    aliases = {*ALIASES[role], *LAST_ALIASES.get(role, ()), *((*CONTENTS, *_IDS) if role == "item" else ())}
+    more = {"item": (*CONTENTS, *_IDS), "annotator": _MAYBE}.get(role, ())
+    aliases = {*ALIASES[role], *LAST_ALIASES.get(role, ()), *more}
     of_items = role == "item"
     return [
         name

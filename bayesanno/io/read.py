@@ -26,6 +26,7 @@ from bayesanno.io.beside import add_columns, add_known, open_beside
 from bayesanno.io.check import check_table
 from bayesanno.io.datasets import options_of
 from bayesanno.io.names import (
+    ALIASES,
     FIELD,
     MOST_WAYS,
     Question,
@@ -38,6 +39,7 @@ from bayesanno.io.names import (
     others_than_annotators,
     sides_among,
     split_names,
+    words_of,
     write_command,
 )
 from bayesanno.io.paths import parse_cell
@@ -375,6 +377,9 @@ def _suggest(frame: pd.DataFrame, given: Way) -> list[Way]:
     header = [name for name in text.columns if name]
     people = [name for name in header if numbered([name])]
     people = people if len(people) > 1 else []
+    several = [name for name in header if words_of(name) & {*ALIASES["annotator"]}]
+    if len(several) > 1 and not people and not any(name in matching(header, "annotator") for name in several):
+        people = several
     roles = {
         role: likely([name for name in header if name not in people], role) for role in ("item", "annotator", "label")
     }
@@ -392,7 +397,7 @@ def _suggest(frame: pd.DataFrame, given: Way) -> list[Way]:
     votes = {"format": "votes", "columns": _columns(header, numbers)}
     ways: list[Way] = [{"columns": _columns(header, people)}] if people else []
     sides = sides_among(header)
-    if sides and not people and sum(name[:-1] == sides[0][:-1] for name in header) < 3:
+    if sides and not people and said and said not in sides and sum(name[:-1] == sides[0][:-1] for name in header) < 3:
         named = {"pairs": ",".join(sides), "item": item, "annotator": who, "label": said}
         ways.append({name: value for name, value in named.items() if value and value not in sides})
     if any(name in set(text[name].unique()) for name in header):  # the header may be data

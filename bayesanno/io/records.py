@@ -186,6 +186,14 @@ def _ask(first: tuple[str, Mapping[str, Any]], found: Mapping[str, str | None]) 
     known = list(dict.fromkeys(path for path, _ in list_paths(record)))
     lacking = [role for role in ("item", "annotator", "label") if found[role] is None]
     ways: list[dict[str, Any]] = []
+    for name, part in record.items():
+        given = parse_cell(part)
+        if (
+            isinstance(given, Mapping)
+            and len(given) > 1
+            and not any(isinstance(one, list | Mapping) for one in given.values())
+        ):
+            ways.append({"annotator": f"{name}{{}}#", "label": f"{name}{{}}"})
     lists = dict.fromkeys(path[: path.rindex("[]") + 2] for path in known if "[]" in path)
     item = {} if found["item"] else {"item": next((p for p in known if "[]" not in p), None)}
     for each in lists:
