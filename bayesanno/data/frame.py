@@ -241,7 +241,9 @@ def _orient(
             )
         if pair_of[code] != (a, b):
             pair_of[code] = (min(a, b), max(a, b))
-    swapped = np.array([code >= 0 and pair_of[code][0] != a for code, a in zip(item, shown["a"], strict=True)])
+    swapped = np.array(
+        [code >= 0 and pair_of[code][0] != a for code, a in zip(item.tolist(), shown["a"].tolist(), strict=True)]
+    )
     turn = dict(zip(sides, reversed(sides), strict=True))
     for role in ("label", "gold", "control"):
         if role in text and swapped.any():

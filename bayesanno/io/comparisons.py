@@ -212,7 +212,9 @@ def comparisons(
         text = text.assign(
             **{name: text[name].replace(written) for name in (*sides, roles["label"], roles["gold"]) if name}
         )
-    shown: list[Pair] = _in_order_shown(text, list(zip(text[sides[0]], text[sides[1]], strict=True)), order)
+    shown: list[Pair] = _in_order_shown(
+        text, list(zip(text[sides[0]].tolist(), text[sides[1]].tolist(), strict=True)), order
+    )
     of_systems = frozenset(name for pair in shown for name in pair)
     codes = dict.fromkeys(split_names(first), 0) | dict.fromkeys(split_names(second), 1)
     words = Words(sides, of_systems, tuple(split_names(tie)), codes, tuple(text.attrs.get("unsure", ())))
@@ -224,7 +226,7 @@ def comparisons(
         if (column := roles[role]) is not None:
             known: dict[tuple[str, Pair], str] = {}
             understood = []
-            for at, key in enumerate(zip(text[column], shown, strict=True)):
+            for at, key in enumerate(zip(text[column].tolist(), shown, strict=True)):
                 if key not in known:
                     known[key] = words.understand(*key, where(text, at))
                 understood.append(known[key])

@@ -113,6 +113,10 @@ class Rows:
                 last = _join(self.chain[-1])
                 raise DataError(f"{_join(each)!r} is one value for each {last!r}: let label go through it, too")
         self.unseen = {(role, each) for role, each in every}
+        self.levels = {each: sum(each[: len(prefix)] == prefix for prefix in self.chain) for _, each in every}
+        self.rest = {each: each[len(self.chain[at - 1]) if at else 0 :] for each, at in self.levels.items()}
+        self.plain = {given for several in self.paths.values() for given, parts in several
+                      if given in self.fields or [_join(each) for each in parts] == [given]}  # fmt: skip
 
     def _templates(self, given: str) -> tuple[str, list[Steps]]:
         if given.startswith("="):
@@ -160,7 +164,7 @@ class Rows:
             if given.startswith("="):
                 return given[1:]
             values = [self._one(role, steps, found) for steps in parts]
-            if (len(parts) == 1 and _join(parts[0]) == given) or given in self.fields:
+            if given in self.plain:
                 if values[0] is not None:
                     return values[0]
                 continue
@@ -174,12 +178,11 @@ class Rows:
         return None
 
     def _one(self, role: str, steps: Steps, found: list[tuple[Any, Any]]) -> Any:
-        level = sum(steps[: len(prefix)] == prefix for prefix in self.chain)
+        level, rest = self.levels[steps], self.rest[steps]
         if level >= len(found):
             return None
-        rest = steps[len(self.chain[level - 1]) if level else 0 :]
         value = found[level][0] if rest == ("#",) else self._follow(found[level][1], rest)
-        if value is not None:
+        if self.unseen and value is not None:
             self.unseen.discard((role, steps))
         return value
 
@@ -273,6 +276,8 @@ def as_name(value: Any, what: str) -> str:
     if isinstance(value, float) and value not in (float("inf"), float("-inf")) and value != value:
         return ""
     text = write_cell(value, of_json=True).strip()
+    if len(text) < 300 and text.isprintable():
+        return text
     if any("\ud800" <= sign <= "\udfff" for sign in text):
         raise DataError(f"{what} {text[:40]!r} is not valid Unicode: it holds half of a surrogate pair")
     if "\0" in text or len(text) > _LONGEST:

@@ -25,7 +25,7 @@ from bayesanno.io.names import (
     words_of,
 )
 from bayesanno.io.paths import Row, Rows, as_name, list_paths, parse_cell
-from bayesanno.io.sources import from_frame, rows_of
+from bayesanno.io.sources import from_frame, has_lists, rows_of, text_of
 from bayesanno.io.tools import Tool, notes_of, prepare
 
 YES, NO = "yes", "no"
@@ -146,7 +146,11 @@ def _first_label(reading: Rows, rows: Iterable[tuple[str, Mapping[str, Any]]]) -
 def _answers_in(row: Row, split: str | None, *, beside: bool, by: str) -> Iterator[Answer]:
     """Yield the answers of one annotator, or of several side by side, in a row."""
     place, values = row
-    item, gold = as_name(values["item"], f"{place}: item"), _labels_of(values.get("gold"), place) or ()
+    try:
+        item = as_name(values["item"], "item")
+    except DataError as error:
+        raise DataError(f"{place}: {error}") from None
+    gold = _labels_of(values.get("gold"), place) or ()
     people = _list_of(values["annotator"], split) if beside else None
     if people is None:
         labels = _labels_of(values["label"], place)
@@ -483,9 +487,9 @@ def flatten(frame: pd.DataFrame, paths: Iterable[str]) -> pd.DataFrame:
     DataError
         If a path is none, or leads nowhere.
     """
-    if frame.attrs["of"] == "text":
-        return frame
-    fields = list(map(str, frame.columns))
+    fields, paths = list(map(str, frame.columns)), list(paths)
+    if frame.attrs["of"] == "text" or ({*paths} <= {*fields} and not has_lists(frame)):
+        return text_of(frame)
     paths = [path for path in paths if path in fields or not set("*:") & set(path)]
     flat = {name: name for name in fields if not frame[name].map(lambda cell: isinstance(cell, list | dict)).any()}
     reading = Rows(flat | {path: path for path in paths}, fields, outer=[*paths])
