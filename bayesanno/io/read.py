@@ -457,7 +457,7 @@ def _join(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
             part["item"] = f"{name}: " + part["item"]
         parts.append(part)
     made = pd.concat(parts, ignore_index=True)
-    texts = {str(name): made[name].fillna("") for name in made.columns if made[name].dtype == "str"}
+    texts = {str(name): made[name].fillna("") for name in made.columns if made[name].dtype.kind not in "if"}
     made = made.assign(**texts)
     read_as = dict.fromkeys(table.attrs.get("read_as", "") for table in tables)
     made.attrs = tables[0].attrs | {"name": " and ".join(map(name_of, tables)), "unit": "place"}

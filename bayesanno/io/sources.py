@@ -299,7 +299,7 @@ def _from_text(text: str, name: str, given: str | None, *, no_header: bool) -> p
         lines = _check_lines(text, name, how)
     if frame is None or len(lines) != len(frame):
         raise DataError(f"{name} cannot be read as a table: end each quoted cell, and give each row a line")
-    frame = frame.set_axis(lines).apply(lambda cells: cells.str.strip())
+    frame = frame.set_axis(lines).apply(lambda cells: cells.str.strip().fillna(""))
     header = [str(number) for number in range(1, len(first) + 1)] if no_header else list(frame.iloc[0])
     rows = frame if no_header else frame.iloc[1:]
     if not no_header and len(header) > 1:
