@@ -10,6 +10,7 @@ from . import modeling as modeling
 from . import models as models
 from . import noise as noise
 from . import report as report
+from . import shapes as shapes
 from . import simulation as simulation
 from ._core.errors import BayesannoError as BayesannoError
 from ._core.errors import ConvergenceWarning as ConvergenceWarning
@@ -74,11 +75,13 @@ from .inference.split import combine_modes as combine_modes
 from .inference.split import drop_chains as drop_chains
 from .inference.split import split_modes as split_modes
 from .inference.tempering import adjust as adjust
-from .io.added import add_annotations as add_annotations
-from .io.annotations import read_annotations as read_annotations
-from .io.count_tables import read_counts as read_counts
+from .io.beside import add_annotations as add_annotations
+from .io.check import check_table as check_table
+from .io.counts import read_counts as read_counts
 from .io.datasets import list_datasets as list_datasets
-from .io.dimensions import read_multi_annotations as read_multi_annotations
+from .io.read import read_annotations as read_annotations
+from .io.read import read_multi_annotations as read_multi_annotations
+from .io.read import read_table as read_table
 from .modeling.base import AnnotationModel as AnnotationModel
 from .modeling.columns import Classifier as Classifier
 from .modeling.columns import Columns as Columns

@@ -72,7 +72,7 @@ GROUPS = {
 }
 MODULES = (  # of which each is a group of its own
     "agreement", "analysis", "criticism", "inference", "modeling", "report", "simulation",
-    "errors", "histograms", "noise",
+    "errors", "histograms", "noise", "shapes",
 )  # fmt: skip
 
 

@@ -53,14 +53,18 @@ def shared():
 
 @pytest.fixture(scope="session")
 def refuses():
-    """A context in which an error must be raised, be one of ours, match, and be one line."""
+    """A context in which an error must be raised, be one of ours, match, and be one line, before commands that "
+    "answer it."""
 
     @contextmanager
     def check(error, match):
         with pytest.raises(error, match=match) as caught:
             yield caught
         assert isinstance(caught.value, BayesannoError)
-        assert len(str(caught.value).splitlines()) == 1
+        first, *commands = str(caught.value).splitlines()
+        assert first.strip()
+        assert all(line.startswith(("  ba.read_table(", "  bayesanno read ")) for line in commands)
+        assert len(commands) <= 3
 
     return check
 

@@ -15,7 +15,7 @@ from bayesanno._core.wording import counted, listed, option
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import FitView, part_of
-from bayesanno.io.tools import Labels, Tasks, find_tool, read_tasks, write_records
+from bayesanno.io.write import Labels, Tasks, find_writer, read_tasks, write_records
 from bayesanno.simulation.quantities import refuse_types
 
 
@@ -132,7 +132,7 @@ def export_labels(
     if question is None and to in ("label-studio", "argilla"):
         question = dimension
     options = {"question": question, "to_name": to_name, "tasks": tasks, "item": item, "agent": agent}
-    tool = find_tool(to, options)
+    tool = find_writer(to, options)
     if not 0 <= min_probability <= 1:
         raise DataError(f"min_probability is {min_probability}: it must be at least 0 and at most 1")
     path = Path(path)

@@ -38,8 +38,7 @@ from bayesanno.fits.view import (
 )
 from bayesanno.inference.diagnosis.findings import refresh_findings
 from bayesanno.inference.tempering import Tempering, adjusted_parts, store, temperings_of
-from bayesanno.io.columns import read_known
-from bayesanno.io.pairs import understand_winners
+from bayesanno.io.beside import read_known, understand_winners
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.simulation.quantities import refuse_types
 

@@ -21,9 +21,7 @@ from bayesanno.agreement.noise import bound_noise_of
 from bayesanno.agreement.subsets import alpha_without_each
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_study, new_folder, print_result, show_status, show_table, write_results
-from bayesanno.io.annotations import annotations_from
-from bayesanno.io.read_options import ReadOptions
-from bayesanno.io.sources import open_source
+from bayesanno.cli.for_model import read_data
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,7 +33,7 @@ SHORTER = {f"cohen_{name}": name for name in ("kappa", "kappa_linear", "kappa_qu
 SHORTER |= {"krippendorff_alpha": "alpha"}
 
 
-@opt.command(ba.agreement_table, ReadOptions)
+@opt.command(ba.agreement_table)
 def agreement(
     data: opt.DataSource,
     out: opt.OutFolder,
@@ -57,7 +55,9 @@ def agreement(
     began = time.perf_counter()
     options, chosen = opt.gather_options(**reading), known_seed(random_seed)
     with new_folder(out, overwrite=overwrite) as folder:
-        answers = annotations_from(*open_source(data, options))
+        if len(options.label) > 1:
+            raise ba.DataError(f"agreement reads one label column, not {len(options.label)}: name one")
+        answers = read_data(opt.one_source(data), options)
         answers = replace(answers, controls={})  # which some exports have, and nothing here uses
         answers = answers.in_order() if ordered else answers
         typer.echo(answers.describe(), err=True)

@@ -27,6 +27,7 @@ from bayesanno.cli.ask import ask_next, simulate
 from bayesanno.cli.compare import compare, sensitivity
 from bayesanno.cli.fit import fit, recalibrate, report
 from bayesanno.cli.labels import export, groups
+from bayesanno.cli.read import read
 
 app = typer.Typer(
     name="bayesanno",
@@ -120,6 +121,6 @@ def models() -> None:
 
 
 OF_FITS = (fit, recalibrate, ask_next, groups, export, report)
-OF_DATA = (simulate, agreement, compare, sensitivity)
+OF_DATA = (read, simulate, agreement, compare, sensitivity)
 for command in (*OF_FITS, *OF_DATA):
     app.command("next" if command is ask_next else None)(command)

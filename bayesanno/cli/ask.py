@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +11,7 @@ import typer
 import bayesanno as ba
 from bayesanno._core.lazy import pd
 from bayesanno._core.validate import known_seed
-from bayesanno._core.wording import counted
+from bayesanno._core.wording import counted, nearest
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import (
     check_out,
@@ -23,8 +23,9 @@ from bayesanno.cli.files import (
 )
 from bayesanno.cli.for_model import design_for
 from bayesanno.data.labelled import is_number
-from bayesanno.io.read_options import ReadOptions
-from bayesanno.io.sources import open_beside, open_table
+from bayesanno.fits.view import FitView
+from bayesanno.io.beside import OF_FILES, open_beside, open_table
+from bayesanno.io.names import find, name_of, split_names, where
 
 SHOWN = 10  # rows on the screen
 
@@ -41,6 +42,7 @@ def ask_next(
     annotators: Annotated[opt.File, opt.value("FILE", WHO)],
     per_annotator: Annotated[int | None, opt.value("N", "Maximum number of answers of each annotator.", min=1)],
     batch: Annotated[int, opt.value("N", "How many answers.", min=1)] = 100,
+    without: Annotated[opt.Text, opt.value("A,B,...", "Annotators to leave out, who are not asked.")] = None,
     out: opt.OutTable = None,
     utility: Annotated[
         opt.Text, opt.value(None, "How gains for labels are measured: information (in nats; the default) or accuracy.")
@@ -62,13 +64,17 @@ def ask_next(
     if utility is not None and loss is not None:
         raise ba.DataError("--utility and --loss both set how gains are measured: leave one out")
     chosen = {"target": target} | read_annotators(annotators, per_annotator)
+    left_out = split_names(without)
     if items is not None:
-        chosen["items"] = _read_items(items, ReadOptions.of_files_beside(reading_of(folder)))
+        reading = reading_of(folder)
+        chosen["items"] = _read_items(items, {name: reading[name] for name in OF_FILES if name in reading})
     if loss is not None:
         chosen["utility"] = _read_loss(loss)
     elif utility is not None:
         chosen["utility"] = utility
     fit = ba.load(folder)
+    if left_out:
+        chosen["annotators"] = leave_out(chosen.get("annotators", FitView(fit).data.annotators), left_out)
     with show_status("choosing answers"):
         table = ba.suggest_annotations(fit, batch, random_seed=random_seed, **chosen)
     typer.echo(show_table(table.head(SHOWN)))
@@ -80,6 +86,20 @@ def ask_next(
     write_if_asked(table, out)
 
 
+def leave_out(people: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Return annotators without some of them.
+
+    Raises
+    ------
+    DataError
+        If one of these is no annotator.
+    """
+    odd = next((name for name in names if name not in people), None)
+    if odd is not None:
+        raise ba.DataError(f"--without names {odd!r}, who is no annotator{nearest(odd, people)}")
+    return [name for name in people if name not in names]
+
+
 def _describe_asked(table: pd.DataFrame, target: str, unit: str) -> str:
     items = counted(table["item"].nunique(), "item")
     if target == "gold":  # the gain of each is as if it were the only one, so that there is no sum
@@ -88,12 +108,12 @@ def _describe_asked(table: pd.DataFrame, target: str, unit: str) -> str:
     return f"{counted(len(table), 'answer')} of {who} to {items}: an expected gain of {table['gain'].sum():.3g} {unit}"
 
 
-def _read_items(path: Path, options: ReadOptions) -> list[str]:
+def _read_items(path: Path, options: Mapping[str, Any]) -> list[str]:
     """Return the items that a file names, once each."""
-    table, item = open_beside(path, options)
-    names = table.columns[item]
+    table = open_beside(path, options)
+    names = table.iloc[:, 0].tolist()
     if "" in names:
-        raise ba.DataError(f"{table.where(names.index(''))}: there is no item: fill it in, or leave the row out")
+        raise ba.DataError(f"{where(table, names.index(''))}: there is no item: fill it in, or leave the row out")
     return list(dict.fromkeys(names))
 
 
@@ -128,20 +148,22 @@ def _read_numbers(
 ) -> tuple[list[str], dict[str, dict[str, float]], str]:
     """Return the names in the column of a role, the numbers of each in all other columns, or some, and the table's."""
     table = open_table(path)
-    own, seen = table.need(role, may_be_named=False), set[str]()
-    for row, name in enumerate(table.columns[own]):
+    own, seen = find(table, role), set[str]()
+    if own is None:
+        raise ba.DataError(f"{name_of(table)} has no column for the {role}: rename one to {role!r}")
+    for row, name in enumerate(table[own]):
         if not name or name in seen:
-            raise ba.DataError(f"{table.where(row)}: {role} {name!r} is named twice, or without a name")
+            raise ba.DataError(f"{where(table, row)}: {role} {name!r} is named twice, or without a name")
         seen.add(name)
     numbers: dict[str, dict[str, float]] = {}
-    for column, cells in zip(table.header, table.columns, strict=True):
-        if column == table.header[own] or (read is not None and column not in read):
+    for column in table.columns:
+        if column == own or (read is not None and column not in read):
             continue
-        for row, cell in enumerate(cells):
+        for row, cell in enumerate(table[column]):
             if not is_number(cell):
-                raise ba.DataError(f"{table.where(row)}: {column} is {cell!r}: it must be a number")
-        numbers[column] = dict(zip(table.columns[own], map(float, cells), strict=True))
-    return list(table.columns[own]), numbers, table.name
+                raise ba.DataError(f"{where(table, row)}: {column} is {cell!r}: it must be a number")
+        numbers[column] = dict(zip(table[own], map(float, table[column]), strict=True))
+    return table[own].tolist(), numbers, name_of(table)
 
 
 @opt.command()

@@ -32,7 +32,6 @@ from bayesanno.fits.storage import MAX_GROUP_BYTES
 from bayesanno.fits.view import view_of
 from bayesanno.inference.em_vb.fixed_point import require_updates
 from bayesanno.inference.methods import METHODS, choose_method
-from bayesanno.io.read_options import ReadOptions
 
 WITH_DRAWS = opt.name_one_of([name for name, method in METHODS.items() if method.yields != "point"])
 SMALL = 0.05  # p-values below this are reported
@@ -40,7 +39,7 @@ SHOWN = ("name", "elpd_loo", "elpd_diff", "se_diff", "weight", "n_high_pareto_k"
 MOST_SHOWN = 5  # rows of a table on the screen
 
 
-@opt.command(ba.fit, ba.predictive_check, ReadOptions)
+@opt.command(ba.fit, ba.predictive_check)
 def compare(
     data: opt.DataSource,
     model: Annotated[list[str], opt.value("MODEL[,FIELD=VALUE...]", "A model, with fields to set; give two or more.")],
@@ -58,12 +57,12 @@ def compare(
     check of each fit, as by `bayesanno fit`.
     """
     begin = time.perf_counter()
-    options, seed = opt.gather_options(**reading), known_seed(random_seed)
-    models = parse_models(model, data, options)
+    options, seed, source = opt.gather_options(**reading), known_seed(random_seed), opt.one_source(data)
+    models = parse_models(model, source, options)
     check_method(method, models, sampling)
     check_at_least("replicates", replicates, LEAST_REPLICATES)
     with new_folder(out, overwrite=overwrite) as folder:
-        answers, described = read_for_all(models, data, options)
+        answers, described = read_for_all(models, source, options)
         check_size(answers.n_items, sampling["draws"] * sampling["chains"])
         typer.echo(described, err=True)
         fits = {}
@@ -74,7 +73,7 @@ def compare(
     print_result(describe_comparison(tables), out, sorted(files))
 
 
-def parse_models(specs: list[str], source: str, options: opt.DataOptions) -> dict[str, ba.AnnotationModel]:
+def parse_models(specs: list[str], source: Any, options: opt.DataOptions) -> dict[str, ba.AnnotationModel]:
     """Return the models that --model names, by what was given, all with the class prior that options of items say.
 
     Raises
@@ -108,7 +107,7 @@ def check_method(method: str, models: dict[str, ba.AnnotationModel], sampling: o
             require_updates(found, method)
 
 
-def read_for_all(models: dict[str, ba.AnnotationModel], source: str, options: opt.DataOptions) -> tuple[Any, str]:
+def read_for_all(models: dict[str, ba.AnnotationModel], source: Any, options: opt.DataOptions) -> tuple[Any, str]:
     """Read the data that all models take, and describe them in one line.
 
     Raises
@@ -183,7 +182,7 @@ def describe_comparison(tables: dict[str, pd.DataFrame]) -> Iterator[str]:
         yield f"{name} does not predict {', '.join(low)}" if len(low) else f"{name} predicts all statistics"
 
 
-@opt.command(ba.fit, ReadOptions)
+@opt.command(ba.fit)
 def sensitivity(
     model: opt.ModelName,
     data: opt.DataSource,
@@ -208,8 +207,8 @@ def sensitivity(
     those of the posteriors, not adjusted.
     """
     began, show = time.perf_counter(), sys.stderr.isatty()
-    options, drawn = opt.gather_options(**reading), known_seed(random_seed)
-    chosen = choose_model(model, opt.parse_settings(settings), data, options)
+    options, drawn, source = opt.gather_options(**reading), known_seed(random_seed), opt.one_source(data)
+    chosen = choose_model(model, opt.parse_settings(settings), source, options)
     values = parse_grid(grid or ())
     choose_method("nuts", **sampling)
     if resume is not None and random_seed is None:
@@ -217,7 +216,7 @@ def sensitivity(
     if resume is not None and resume.is_file():
         raise ba.errors.DataFileError(f"--resume {resume} is a file: name a folder")
     with new_folder(out, overwrite=overwrite) as folder:
-        answers, described = read_for(chosen, data, options)
+        answers, described = read_for(chosen, source, options)
         require_labels(chosen, answers)
         if values:
             lay_out_grid(chosen, values, answers, drawn, {**sampling})  # refuses what is not possible

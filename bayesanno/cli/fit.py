@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,8 +21,7 @@ from bayesanno.cli.on_dask import fit_on_dask
 from bayesanno.fits.view import view_of
 from bayesanno.inference.methods import NUTSSettings, choose_method
 from bayesanno.inference.sampling.starts import check_initvals
-from bayesanno.io.columns import read_known
-from bayesanno.io.read_options import ReadOptions
+from bayesanno.io.beside import OF_FILES, read_known
 
 DASK_HELP = (
     "Read DATA, a folder of Parquet files, on a Dask cluster: local (this machine's cores), or the address of a "
@@ -29,7 +29,7 @@ DASK_HELP = (
 )
 
 
-@opt.command(ba.fit, ReadOptions)
+@opt.command(ba.fit)
 def fit(
     model: opt.ModelName,
     data: opt.DataSource,
@@ -61,8 +61,8 @@ def fit(
     (--positive). A model of several dimensions reads a long table with a label column for each (--label A --label B).
     """
     begin = time.perf_counter()
-    options = opt.gather_options(**reading)
-    chosen = choose_model(model, opt.parse_settings(settings), data, options)
+    options, source = opt.gather_options(**reading), opt.one_source(data)
+    chosen = choose_model(model, opt.parse_settings(settings), source, options)
     further = opt.parse_settings(
         arguments["method_options"], option="--method-option", form="NAME=VALUE", example="steps=10000"
     )
@@ -74,9 +74,9 @@ def fit(
     with new_folder(out, overwrite=overwrite) as folder:
         if dask is not None:
             of_items = {"--coverage": coverage, "--grades": grades, "--bio": bio, "--recalibrate": recalibrate}
-            fitted, written = fit_on_dask(chosen, data, options, dask, folder, of_items, adjust=adjust, **asked)
+            fitted, written = fit_on_dask(chosen, source, options, dask, folder, of_items, adjust=adjust, **asked)
         else:
-            answers, described = read_for(chosen, data, options)
+            answers, described = read_for(chosen, source, options)
             typer.echo(f"{chosen.name}: {described}", err=True)
             known = None if recalibrate is None else read_gold(chosen, answers, recalibrate, options)
             if grades:
@@ -100,7 +100,7 @@ def fit(
     finish_fit(view, run, out, report=report)
 
 
-def read_gold(model: ba.AnnotationModel, data: Any, path: Path, options: ReadOptions) -> Any:
+def read_gold(model: ba.AnnotationModel, data: Any, path: Path, options: Mapping[str, Any]) -> Any:
     """Read the true labels for a recalibration as the data were read, before anything takes long."""
     one_table = isinstance(data, ba.AnnotationData)
     gold = read_known(path, ("gold", "label"), data.items, data.classes, options) if one_table else path
@@ -130,7 +130,7 @@ def recalibrate(
         fit = ba.load(folder)
         with show_status("recalibrating"):
             before, reading = view_of(fit), reading_of(folder)
-            options = ReadOptions.of_files_beside(reading)
+            options = {name: value for name, value in reading.items() if name in OF_FILES}
             known = None if gold is None else read_gold(before.model, before.named_data, gold, options)
             view = view_of(ba.recalibrate(before, known))
         run = write_fit(view, unfinished, coverage=coverage, began=begin, reading=reading)

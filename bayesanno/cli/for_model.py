@@ -15,15 +15,13 @@ import bayesanno as ba
 from bayesanno._core.lazy import xr
 from bayesanno._core.wording import counted, listed
 from bayesanno.cli.options import DataOptions, parse_label_names, split_names
+from bayesanno.data.frame import WEIGHT
 from bayesanno.fits.view import view_of
 from bayesanno.inference.diagnosis.findings import WRONG, read_findings
-from bayesanno.io.added import add_from
-from bayesanno.io.annotations import annotations_from
-from bayesanno.io.count_tables import counts_from, holds_counts
+from bayesanno.io.beside import OF_FILES
+from bayesanno.io.counts import holds_counts
 from bayesanno.io.datasets import options_of
-from bayesanno.io.dimensions import check_dimensions, multi_annotations_from
-from bayesanno.io.read_options import OF_COMPARISONS
-from bayesanno.io.registry import EXPORTS
+from bayesanno.io.read import SHAPES, data_of_source
 from bayesanno.io.sources import open_source
 from bayesanno.modeling.class_prior import Term
 from bayesanno.modeling.findings import warn_of
@@ -32,7 +30,7 @@ from bayesanno.modeling.registry import list_model_classes, model_class
 FIELD = "class_prior"
 
 
-def read_for(model: ba.AnnotationModel, source: str, options: DataOptions) -> tuple[Any, str]:
+def read_for(model: ba.AnnotationModel, source: Any, options: DataOptions) -> tuple[Any, str]:
     """Read the data that a model takes, and describe them in one line.
 
     A model of counts takes a table of counts (see `read_counts`), or annotations: one label is counted, and unsure
@@ -41,8 +39,8 @@ def read_for(model: ba.AnnotationModel, source: str, options: DataOptions) -> tu
     Parameters
     ----------
     model : AnnotationModel
-    source : str
-        A file or a named data set.
+    source : str or list of str
+        A file or a named data set, or several files.
     options : DataOptions
         `label` has one column for each dimension; `positive` is by default the last of two labels.
 
@@ -69,34 +67,45 @@ def run_fit(model: ba.AnnotationModel, data: Any, *, adjust: bool, **how: Any) -
     return fitted
 
 
-def _read_annotations(model: ba.AnnotationModel, source: str, options: DataOptions) -> tuple[ba.AnnotationData, str]:
+def read_data(source: Any, options: DataOptions) -> ba.AnnotationData:
+    """Return the annotations in a source, by the options of the command line."""
+    data = data_of_source(source, options.reading, **options.known)
+    return data.without_unsure() if options.get("drop_unsure") else data
+
+
+def _read_annotations(model: ba.AnnotationModel, source: Any, options: DataOptions) -> tuple[ba.AnnotationData, str]:
     if not model.two_labels:
         options.refuse(("positive",), f"{model.name} takes every label as it is")
     require_one_column(model, options)
-    data = annotations_from(*open_source(source, options))
-    if options.controls is None and not model.takes_controls:
+    data = read_data(source, options)
+    if "controls" not in options and not model.takes_controls:
         data = replace(data, controls={})  # those that an export comes with
     added = ""
-    if options.add is not None:
+    if "add" in options:
         n_before = data.n_annotations
-        data = add_from(data, options.add, options)
-        added = f"; {data.n_annotations - n_before:,} of the annotations are from {options.add}"
+        named = {name: value for name, value in options.items() if name in (*OF_FILES, "annotator", "label")}
+        data = ba.add_annotations(data, options["add"], **named)
+        added = f"; {data.n_annotations - n_before:,} of the annotations are from {options['add']}"
     if model.two_labels:
-        data = data.binarise(positive=_last_of_two(data) if options.positive is None else options.positive)
+        data = data.binarise(positive=options.get("positive", None) or _last_of_two(data))
     return data, data.describe() + added
 
 
-def _read_counts(model: ba.AnnotationModel, source: str, given: DataOptions) -> tuple[ba.CountData, str]:
-    positive = given.positive
-    require_one_column(model, given)
-    table, options = open_source(source, given)
-    of_counts, of_annotations = options.gives("successes", "trials"), options.gives(*_OF_ANSWERS, *_OF_TABLES)
-    if of_counts or (not of_annotations and not options.gives("count") and holds_counts(table)):
-        why = "--successes and --trials name counts" if of_counts else f"{table.name} has counts already"
-        given.refuse(("positive", *_OF_ANSWERS, *_OF_TABLES), why)
-        data = counts_from(table, options)
+def _read_counts(model: ba.AnnotationModel, source: Any, options: DataOptions) -> tuple[ba.CountData, str]:
+    positive = options.get("positive")
+    require_one_column(model, options)
+    of_counts = {"successes", "trials"} & options.keys()
+    opening = {name: options[name] for name in ("encoding", "separator") if name in options}
+    if not of_counts and not options.keys() & {*_OF_ANSWERS, *_OF_TABLES, "count"} and not options_of(source):
+        table = open_source(source, **opening) if isinstance(source, str) else None
+        of_counts = {"counts"} if table is not None and holds_counts(table.columns) else set()
+    if of_counts:
+        why = f"{source} has counts already" if of_counts == {"counts"} else "--successes and --trials name counts"
+        options.refuse(("positive", *_OF_ANSWERS, *_OF_TABLES), why)
+        named = {name: options[name] for name in ("item", "successes", "trials", "count", *opening) if name in options}
+        data = ba.read_counts(source, **named)
         return data, data.describe()
-    annotations = annotations_from(table, options)
+    annotations = read_data(source, options)
     what = repr(positive)
     if positive is None:
         positive = _last_of_two(annotations)
@@ -108,12 +117,12 @@ def _read_counts(model: ba.AnnotationModel, source: str, given: DataOptions) -> 
 
 
 def _read_dimensions(
-    model: ba.AnnotationModel, source: str, options: DataOptions
+    model: ba.AnnotationModel, source: Any, options: DataOptions
 ) -> tuple[ba.MultiAnnotationData, str]:
-    if options.format not in EXPORTS:
+    if options.get("format") in SHAPES:
         options.refuse(("format",), f"{model.name} reads a long table or an export")
-    check_dimensions(options)
-    data = multi_annotations_from(*open_source(source, options))
+    reading = {name: value for name, value in options.reading.items() if name != "label"}
+    data = ba.read_multi_annotations(source, options.label, labels=options.labels_by_dimension, **reading)
     return data, data.describe()
 
 
@@ -178,7 +187,7 @@ def _design_dimensions(*, dimensions: str, **asked: Any) -> ba.MultiAnnotationDa
 class _Kind:
     """How a kind of data is read and designed, and the options that it does not take."""
 
-    read: Callable[[ba.AnnotationModel, str, DataOptions], tuple[Any, str]]
+    read: Callable[[ba.AnnotationModel, Any, DataOptions], tuple[Any, str]]
     design: Callable[..., Any]
     reads: str
     refused: tuple[str, ...]
@@ -187,7 +196,8 @@ class _Kind:
 _OF_COUNTS = ("successes", "trials")
 _OF_ANSWERS = ("annotator", "label", "labels", "unsure", "missing", "strip", "ignore_case", "same")
 _OF_TABLES = ("format", "columns", "transpose")
-_OF_ITEMS = ("gold", "gold_file", "controls", "add", "items", "annotators", *OF_COMPARISONS)
+_OF_COMPARISONS = ("pairs", "first", "second", "tie", "order", "baseline", "by", "ranking", "ranks", "best_worst")
+_OF_ITEMS = ("gold", "gold_file", "controls", "add", "items", "annotators", *_OF_COMPARISONS)
 
 _KINDS: Mapping[type, _Kind] = {
     ba.AnnotationData: _Kind(
@@ -208,7 +218,7 @@ _KINDS: Mapping[type, _Kind] = {
 def choose_model(
     name: str,
     fields: Mapping[str, Any],
-    source: str,
+    source: Any,
     options: DataOptions,
 ) -> ba.AnnotationModel:
     """Return a model with some fields, and the class prior that --class-prior, --classifier and --pairs ask for.
@@ -230,7 +240,8 @@ def choose_model(
         If the model or a field is unknown, a value is out of its range, a formula cannot be read, the class prior is
         given twice, or the model has none.
     """
-    given = {"--class-prior": options.class_prior, "--classifier": options.classifier, "--pairs": options.sides or None}
+    formula, classifier = options.get("class_prior"), options.get("classifier")
+    given = {"--class-prior": formula, "--classifier": classifier, "--pairs": options.sides or None}
     asked = [option for option, value in given.items() if value is not None]
     can = FIELD in model_class(name).default_fields()
     if asked and not can:
@@ -246,9 +257,10 @@ def choose_model(
                 "one of them out"
             )
         return ba.get_model(name, fields)
+    weight = WEIGHT if options.keys() & {"ranking", "ranks", "best_worst"} else ""
     terms: list[Term] = (
-        [ba.Pairs(first=pairs[0], second=pairs[1], weight=options.weight, by=options.by or "")] if pairs and can else []
+        [ba.Pairs(first=pairs[0], second=pairs[1], weight=weight, by=options.get("by", ""))] if pairs and can else []
     )
-    terms += [ba.Columns(options.class_prior)] if options.class_prior is not None else []
-    terms += [ba.Classifier(columns_of=options.classifier)] if options.classifier is not None else []
+    terms += [ba.Columns(formula)] if formula is not None else []
+    terms += [ba.Classifier(columns_of=classifier)] if classifier is not None else []
     return ba.get_model(name, {**fields, **({FIELD: ba.modeling.ClassPrior(tuple(terms))} if terms else {})})

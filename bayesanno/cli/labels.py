@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,10 +17,9 @@ from bayesanno.analysis.group_shares import code_items
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import check_out, reading_of, show_status, show_table, write_if_asked
 from bayesanno.fits.view import FitView
-from bayesanno.io.read_options import ReadOptions
-from bayesanno.io.sources import open_beside
-from bayesanno.io.text_table import TextTable
-from bayesanno.io.tools import TOOLS
+from bayesanno.io.beside import OF_FILES, open_beside
+from bayesanno.io.names import check_column, name_of, where
+from bayesanno.io.write import TOOLS
 
 GROUP = "group"
 FIGURES = (".png", ".pdf", ".svg")
@@ -52,8 +51,8 @@ def groups(
         check_out(path, overwrite=overwrite)
     if figure is not None and figure.suffix not in FIGURES:
         raise ba.DataError(f"--figure {figure}: the name must end in {', '.join(FIGURES[:-1])} or {FIGURES[-1]}")
-    options = ReadOptions.of_files_beside(reading_of(folder))
-    options = options if item is None else replace(options, item=item)
+    options = {name: value for name, value in reading_of(folder).items() if name in OF_FILES}
+    options |= {} if item is None else {"item": item}
     is_file = by.startswith("@") or Path(by).exists()
     table: Any = read_groups(by, options, group=group) if is_file else by  # asks before anything takes long
     fit = ba.load(folder)
@@ -74,7 +73,7 @@ def groups(
         typer.echo(figure)
 
 
-def read_groups(path: str | Path, options: ReadOptions, *, group: str | None = None) -> pd.DataFrame:
+def read_groups(path: str | Path, options: Mapping[str, Any], *, group: str | None = None) -> pd.DataFrame:
     """Read the group of each item: columns item and group. A row without one is left out, and an item may have several.
 
     Raises
@@ -82,26 +81,22 @@ def read_groups(path: str | Path, options: ReadOptions, *, group: str | None = N
     DataError
         If the file has no such columns, or a group has no item.
     """
-    table, item = open_beside(path, options)
-    columns = item, _find_group(table, group, item)
-    items, names = (table.columns[column] for column in columns)
-    for row, name in enumerate(names):
-        if name and not items[row]:
-            raise ba.DataError(f"{table.where(row)}: group {name!r} has no item: fill it in, or leave it out")
-    kept = dict.fromkeys((one, name) for one, name in zip(items, names, strict=True) if name)
-    return pd.DataFrame(list(kept), columns=["item", GROUP], dtype="str")
-
-
-def _find_group(table: TextTable, option: str | None, item: int) -> int:
-    if option is not None:
-        return table.need(GROUP, option)
-    header = table.header
-    named = [column for column, name in enumerate(header) if name.casefold() == GROUP]
-    others = [column for column in range(len(header)) if column != item]
-    for found in (named, others):
-        if len(found) == 1:
-            return found[0]
-    raise ba.DataError(f"{table.name}: no column 'group' among {listed(header)}: name the column with --group COL")
+    table = open_beside(path, options)
+    own, *others = table.columns
+    named = [name for name in others if name.casefold() == GROUP]
+    if group is not None:
+        named = [check_column(table, group, GROUP)]
+    found = named if len(named) == 1 else others
+    if len(found) != 1:
+        header = listed(list(table.columns))
+        raise ba.DataError(f"{name_of(table)}: no column 'group' among {header}: name the column with --group COL")
+    pairs = table[[own, found[0]]].set_axis(["item", GROUP], axis=1)
+    nameless = (pairs["item"] == "") & (pairs[GROUP] != "")
+    if nameless.any():
+        row = int(nameless.to_numpy().argmax())
+        name = pairs[GROUP].iloc[row]
+        raise ba.DataError(f"{where(table, row)}: group {name!r} has no item: fill it in, or leave it out")
+    return pairs[pairs[GROUP] != ""].drop_duplicates().reset_index(drop=True)
 
 
 @opt.command(ba.export_labels)

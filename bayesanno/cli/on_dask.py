@@ -12,7 +12,7 @@ import bayesanno as ba
 from bayesanno._core.lazy import xr
 from bayesanno.analysis.write_labels import WrittenLabels
 from bayesanno.cli.for_model import require_one_column, run_fit
-from bayesanno.cli.options import DataOptions, ReadingForModel
+from bayesanno.cli.options import DataOptions
 from bayesanno.inference.dask.cluster import connect
 from bayesanno.inference.em_vb.fixed_point import require_updates
 from bayesanno.inference.methods import check_method_on_dask
@@ -22,7 +22,7 @@ READ = ("item", "annotator", "label", "labels", "gold")  # the options of a long
 
 def fit_on_dask(
     model: ba.AnnotationModel,
-    source: str,
+    source: Any,
     options: DataOptions,
     address: str,
     folder: Path,
@@ -62,13 +62,15 @@ def fit_on_dask(
     for option, value in of_items.items():
         if value not in (None, False):
             raise ba.FitError(f"{option} needs all items in memory: leave it out, or --dask")
-    options.refuse((name for name in ReadingForModel.__annotations__ if name not in READ), "--dask reads a long table")
+    options.refuse((name for name in options if name not in READ), "--dask reads a long table")
     require_updates(model, method)
     require_one_column(model, options)
+    if not isinstance(source, str):
+        raise ba.DataError("--dask reads one folder of Parquet files: put all files into it")
     if source.startswith("@"):
         raise ba.DataError(f"{source} is a named data set, which fits into memory: leave out --dask")
     with connect(address) as client:
-        data = ba.distribute_annotations(source, client, **options.roles, labels=options.labels)
+        data = ba.distribute_annotations(source, client, **options.reading, labels=options.get("labels"))
         typer.echo(f"{model.name}: {data.describe()}", err=True)
         fitted = run_fit(model, data, method=method, adjust=adjust, **settings)
         written = ba.write_labels(fitted, data, folder / "labels")

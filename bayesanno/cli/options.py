@@ -1,29 +1,33 @@
 """The options of all commands, each declared once as an annotated type.
 
-A group of options is a TypedDict. A command with a parameter of this type has every option of the group, and gets their
-values as one dictionary; see `command`.
+A group of options is a TypedDict, or a `Group`: the options of reading are made of the parameters of `read_table`, of
+the functions of shapes and of `read_annotations`, and their help of the docstrings of these. A command with a
+parameter of such a type has every option of the group, and gets their values as one dictionary; see `command`.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from inspect import Parameter, signature
+from inspect import Parameter, getdoc, signature
 from pathlib import Path
-from typing import Annotated, Any, TypedDict, get_args, get_type_hints, is_typeddict
+from typing import Annotated, Any, TypedDict, get_args, get_origin, get_type_hints, is_typeddict
 
 import typer
 
 from bayesanno._core.errors import DataError, ModelError
 from bayesanno._core.validate import check_seed
-from bayesanno._core.wording import as_names
+from bayesanno.data.frame import SIDES
+from bayesanno.data.labelled import name_labels
 from bayesanno.inference.methods import METHODS, NUTSSampler
 from bayesanno.inference.sampling.starts import Begin
-from bayesanno.io.read_options import ReadOptions, label_names
-from bayesanno.io.registry import FORMAT_NAMES
+from bayesanno.io.comparisons import BASELINE
+from bayesanno.io.read import SHAPES, format_names, options_of_shapes, read_annotations, read_table
+from bayesanno.io.records import read_tool
 
 DATA_HELP = (
     "A CSV, TSV or Parquet file, an export of a tool (see --format), a named data set such as @crowd, or - for "
-    "standard input."
+    "standard input; or several files of the same columns."
 )
 METHOD_OPTIONS = "; ".join(
     f"of {name} " + ", ".join(f"{each}={value}" for each, value in method.options.items())
@@ -68,7 +72,7 @@ def _check_seed(seed: int | None) -> int | None:
 
 
 ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="A model; `bayesanno models` lists them.")]
-DataSource = Annotated[str, typer.Argument(metavar="DATA", help=DATA_HELP)]
+DataSource = Annotated[list[str], typer.Argument(metavar="DATA", help=DATA_HELP)]
 FitFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `bayesanno fit` wrote.")]
 OutFolder = Annotated[Path, value("DIR", "The folder to write; it must not exist yet.")]
 OutTable = Annotated[File, value("FILE.csv", "Where to write the table.")]
@@ -141,59 +145,91 @@ class Exporting(TypedDict):
     dimension: Dimension
 
 
-class Reading(TypedDict):
-    """How DATA are read, if no model is needed."""
+@dataclass(frozen=True)
+class Group:
+    """Options by name, each as an annotated type."""
 
-    format: Annotated[str, value(None, f"{name_one_of(FORMAT_NAMES)}.")]
-    item: Annotated[Text, value("COL", 'The item column, field or path; or a template, "{system}/{segment}".')]
-    annotator: Annotated[Text, value("COL", 'The annotator column, field, path "votes[].by", or template.')]
-    label: Annotated[Texts, value("COL", "The label column, question or path; one for each dimension.", *LABEL_NAMES)]
-    labels: Annotated[
-        Texts, value("A,B,...", "All possible labels in order; NAME=A,B,... for each of several dimensions.")
-    ]
-    unsure: Unsure
-    drop_unsure: Annotated[bool, flag("--drop-unsure", "Leave out the answers that --unsure names.")]
-    gold: Annotated[Text, value("COL", "A column of known true labels.")]
-    gold_file: Annotated[File, value("FILE", "Known true labels (item,gold), for evaluation.")]
-    predictions: Annotated[bool, flag("--predictions", "For exports: count predictions of models as answers.")]
-    multi_label: Annotated[
-        bool, flag("--multi-label", "Make each label a yes-or-no question, if answers have several.")
-    ]
-    drop_rejected: Annotated[bool, flag("--drop-rejected", "For exports: leave out answers that were rejected.")]
-    split: Annotated[Text, value("TEXT", 'What separates several labels, or annotators, in a cell, such as "|".')]
-    missing: Annotated[Text, value("A,B,...", "Codes for missing answers, such as NA,-1.")]
-    strip: Annotated[bool, flag("--strip", "Join labels that differ only in the spaces between words.")]
-    ignore_case: Annotated[bool, flag("--ignore-case", "Join labels that differ only in capitals.")]
-    same: Annotated[Texts, value("A=B", "Read label A as B, such as a misspelt one; may be repeated.")]
-    columns: Annotated[Text, value("A,B,...", "The annotators' columns: names, patterns (rater_*), positions (2:).")]
-    count: Annotated[Text, value("COL", "The column that counts the items with the answers of a row.")]
-    pairs: Annotated[Text, value("A,B", "The columns that name the two systems compared; their strengths are fitted.")]
-    first: Annotated[Text, value("A,B,...", "With --pairs: codes for the first side, in place of A, 1, left and win.")]
-    second: Annotated[Text, value("A,B,...", "With --pairs: codes for the second side.")]
-    tie: Annotated[Text, value("A,B,...", 'With --pairs: labels that are ties, in place of draw and "tie...".')]
-    baseline: Annotated[Text, value("NAME", "The system that all were compared with, if --pairs names one column.")]
-    by: Annotated[Text, value("COL", "With --pairs or rankings: subsets of the items, each ranked as well.")]
-    ranking: Annotated[Text, value("COL,...", 'Columns of systems, the best first, or one of lists or "a > b = c".')]
-    ranks: Annotated[Text, value("A,B,...", "Rankings: the columns of systems, which hold their ranks; 1 is the best.")]
-    best_worst: Annotated[Text, value("B,W,SET", "The columns of the best, of the worst, and of the set.")]
-    no_header: Annotated[bool, flag("--no-header", "The first line is data; columns are then named 1, 2, ...")]
-    transpose: Annotated[bool, flag("--transpose", "Rows are annotators, and columns are items.")]
-    separator: Annotated[Text, value("C", "What separates the cells of a text file; by default it is detected.")]
-    encoding: Annotated[Text, value("NAME", "The encoding of a text file, such as latin-1; by default UTF-8.")]
+    options: Mapping[str, Any]
 
 
-class ReadingForModel(Reading):
-    """How DATA are read for a model, and what its classes depend on."""
+_ENTRY = re.compile(r"^(\w+(?:, \w+)*) : .*\n((?: +.*\n?)+)", re.MULTILINE)
+_METAVARS = {
+    "format": None,
+    "encoding": "NAME",
+    "separator": "C",
+    "split": "TEXT",
+    "baseline": "NAME",
+    "labels": "A,B,...",
+}
+_FILES = ("gold_file", "controls", "items", "annotators")
 
-    controls: Annotated[File, value("FILE", "Known true labels (item,label) for the model to use.")]
-    add: Annotated[File, value("FILE", "Further answers (item,annotator,label), as `bayesanno next` asks for.")]
-    items: Annotated[File, value("FILE", "A table of items (item and further columns), for --class-prior.")]
-    annotators: Annotated[File, value("FILE", "A table of annotators (annotator and further columns), for own models.")]
-    class_prior: Annotated[Text, value("FORMULA", 'Columns of items that their class depends on, "a + (1 | b)".')]
-    classifier: Annotated[Text, value("NAME", "A classifier's probabilities, in columns NAME[CLASS] of items.")]
-    positive: Annotated[Text, value("LABEL", "The positive label; all others are negative (models of two labels).")]
-    successes: Annotated[Text, value("COL", "The column of positive answers (counts).")]
-    trials: Annotated[Text, value("COL", "The column of all answers (counts).")]
+
+def _explain(function: Callable[..., Any]) -> dict[str, str]:
+    """Return the first sentence of what the docstring of a function says of each parameter."""
+    section = (getdoc(function) or "").partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    found: dict[str, str] = {}
+    for names, text in _ENTRY.findall(f"{section}\n"):
+        first = re.split(r"(?<=[^.]\.)\s+(?=[A-Z])", " ".join(text.split()).replace("`", ""))[0]
+        found |= dict.fromkeys(names.split(", "), first)
+    return found
+
+
+def _make_options(*names: str) -> dict[str, Any]:
+    """Return the options of reading, by name: of all functions that read, each with its help."""
+    takers: list[Callable[..., Any]] = [read_table, *SHAPES.values(), read_tool, read_annotations]
+    said: dict[str, str] = {}
+    for taker in takers:
+        for name, what in _explain(taker).items():
+            if name not in said or said[name].startswith("As for"):
+                said[name] = what
+    kinds = {name: each.annotation for taker in takers for name, each in signature(taker).parameters.items()}
+    made: dict[str, Any] = {}
+    for name in names:
+        kind, flags = str(kinds[name]), f"--{name.replace('_', '-')}"
+        if kind == "bool":
+            made[name] = Annotated[bool, flag(flags, said[name])]
+        elif name in _FILES:
+            made[name] = Annotated[File, value("FILE", said[name])]
+        elif name in ("label", "labels", "unsure", "same"):
+            of_label = LABEL_NAMES if name == "label" else (flags,)
+            meant = {"labels": "A,B,...", "same": "A=B"}.get(name, "COL" if name == "label" else "LABEL")
+            made[name] = Annotated[Texts, value(meant, f"{said[name].removesuffix('.')}; may be repeated.", *of_label)]
+        else:
+            metavar = _METAVARS.get(name, "A,B,..." if "Sequence" in kind else "COL")
+            what = f"{name_one_of(format_names())}; or the TOML file of a tool." if name == "format" else said[name]
+            made[name] = Annotated[Text, value(metavar, what)]
+    return made
+
+
+_OF_TABLE = tuple(name for name in signature(read_table).parameters if name not in ("source", "shape"))
+OF_READING = (*dict.fromkeys((*_OF_TABLE, *options_of_shapes())), "transpose")
+OF_DATA = ("labels", "unsure", "gold_file")
+_OPTIONS = _make_options(*(name for name in OF_READING if name != "transpose"), *OF_DATA) | {
+    "transpose": Annotated[bool, flag("--transpose", "Rows are annotators, and columns are items.")],
+    "drop_unsure": Annotated[bool, flag("--drop-unsure", "Leave out the answers that --unsure names.")],
+}
+_OF_MODELS = _make_options("controls", "items", "annotators") | {
+    "add": Annotated[File, value("FILE", "Further answers (item,annotator,label), as `bayesanno next` asks for.")],
+    "class_prior": Annotated[Text, value("FORMULA", 'Columns of items that their class depends on, "a + (1 | b)".')],
+    "classifier": Annotated[Text, value("NAME", "A classifier's probabilities, in columns NAME[CLASS] of items.")],
+    "positive": Annotated[Text, value("LABEL", "The positive label; all others are negative (models of two labels).")],
+    "successes": Annotated[Text, value("COL", "The column of positive answers (counts).")],
+    "trials": Annotated[Text, value("COL", "The column of all answers (counts).")],
+}
+Reading = Annotated[dict[str, Any], Group(_OPTIONS)]  # how DATA are read, if no model is needed
+ReadingForModel = Annotated[dict[str, Any], Group(_OPTIONS | _OF_MODELS)]  # and for a model
+
+
+def options_of(kind: Any) -> dict[str, Any] | None:
+    """Return the options of a group; None for any other type."""
+    if is_typeddict(kind):
+        return get_type_hints(kind, include_extras=True)
+    group = (
+        next((one for one in get_args(kind)[1:] if isinstance(one, Group)), None)
+        if get_origin(kind) is Annotated
+        else None
+    )
+    return None if group is None else dict(group.options)
 
 
 def command(*takers: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -207,16 +243,13 @@ def command(*takers: Callable[..., Any]) -> Callable[[Callable[..., None]], Call
 
     def decorate(run: Callable[..., None]) -> Callable[..., None]:
         own = signature(run, eval_str=True)
-        groups = {
-            name: get_type_hints(each.annotation, include_extras=True)
-            for name, each in own.parameters.items()
-            if is_typeddict(each.annotation)
-        }
+        found = {name: options_of(each.annotation) for name, each in own.parameters.items()}
+        groups = {name: options for name, options in found.items() if options is not None}
         shown = []
         for name, each in own.parameters.items():
             if name in groups:
                 shown += [
-                    Parameter(option, Parameter.KEYWORD_ONLY, default=usual.get(option), annotation=kind)
+                    Parameter(option, Parameter.KEYWORD_ONLY, default=_default(usual, option, kind), annotation=kind)
                     for option, kind in groups[name].items()
                 ]
             else:
@@ -234,57 +267,84 @@ def command(*takers: Callable[..., Any]) -> Callable[[Callable[..., None]], Call
     return decorate
 
 
-@dataclass(frozen=True, kw_only=True)
-class DataOptions(ReadOptions):
-    """The options of reading that a command was given.
+def _default(usual: Mapping[str, Any], name: str, kind: Any) -> Any:
+    return False if get_args(kind)[0] is bool and usual.get(name) is None else usual.get(name)
 
-    Parameters
-    ----------
-    add : path, optional
-        A file of further answers.
-    class_prior, classifier : str, optional
-        The columns of items that the class depends on, and the name of a classifier's columns.
-    positive : str, optional
-        The label to count, or to set against all others.
-    """
 
-    add: Path | None = None
-    class_prior: str | None = None
-    classifier: str | None = None
-    positive: str | None = None
+class DataOptions(dict[str, Any]):
+    """The options of reading that a command was given, by name; `label` and `labels` are those of one column."""
+
+    label: tuple[str, ...] = ()  # of all columns
+    labels_by_dimension: Mapping[str, tuple[str, ...]] = {}
 
     def refuse(self, names: Iterable[str], why: str) -> None:
         """Raise a DataError, which begins with the reason, if one of some options is given; --format long never is."""
         for name in names:
-            if self.gives(name) and getattr(self, name) != "long":
+            if name in self and self[name] != "long":
                 raise DataError(f"{why}: leave out --{name.replace('_', '-')}")
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """The options of `read_table`."""
+        return {name: value for name, value in self.items() if name in OF_READING}
+
+    @property
+    def known(self) -> dict[str, Any]:
+        """The options of `read_annotations` beyond those."""
+        return {name: value for name, value in self.items() if name in (*OF_DATA, "controls", "items", "annotators")}
+
+    @property
+    def sides(self) -> tuple[str, ...]:
+        """The columns of items with the two systems of a comparison; none for other tables."""
+        pair = tuple(name.strip() for name in self.get("pairs", "").split(",") if name.strip())
+        if {"ranking", "ranks", "best_worst"} & self.keys():
+            return SIDES
+        return (*pair, BASELINE) if pair and "baseline" in self else pair
+
+    def describe(self) -> dict[str, Any]:
+        """Return the options as values for JSON."""
+        given = {name: value for name, value in self.items() if name not in ("label", "labels")}
+        given |= {"label": list(self.label)} if self.label else {}
+        given |= {"labels": self["labels"]} if "labels" in self else {}
+        return {name: str(value) if isinstance(value, Path) else value for name, value in given.items()}
+
+
+def one_source(data: Sequence[str]) -> Any:
+    """Return the only source, or the list of several."""
+    return data[0] if len(data) == 1 else list(data)
 
 
 def gather_options(
-    *, label: str | Sequence[str] | None = None, labels: Sequence[str] | None = None, **given: Any
+    *, label: Sequence[str] | None = None, labels: Sequence[str] | None = None, **given: Any
 ) -> DataOptions:
-    """Return the options of reading as one value; any of them may be None.
+    """Return the options that were given; any of them may be None.
 
     Labels are "A,B,..." once, or, if there are several label columns, "NAME=A,B,..." for each.
 
     Raises
     ------
     DataError
-        As for `ReadOptions`; if labels are given in another way.
+        If labels are given in another way, or unsure answers are left out and none is named.
     ModelError
         As for `parse_settings`.
     """
-    named = as_names(label or ())
-    said = {name: value for name, value in given.items() if value is not None}
+    named = tuple(label or ())
+    said = DataOptions({name: value for name, value in given.items() if value not in (None, False, [], (), "auto")})
     if "same" in said:
         said["same"] = parse_settings(said["same"], option="--same", form="LABEL=LABEL", example="dgo=dog")
+    said.label = named
+    if len(named) == 1:
+        said["label"] = named[0]
+    if "drop_unsure" in said and "unsure" not in said:
+        raise DataError("--drop-unsure leaves out unsure answers: name their labels with --unsure")
     if labels and len(named) > 1:
         of = parse_settings(labels, option="--labels", form="NAME=A,B,... for each label column", example="tone=no,yes")
-        declared = {name: label_names(f"--labels {name}=...", split_names(text)) for name, text in of.items()}
-        return DataOptions(label=named, labels_by_dimension=declared, **said)
-    if labels and len(labels) > 1:
+        said.labels_by_dimension = {name: name_labels(text, f"--labels {name}=...") for name, text in of.items()}
+    elif labels and len(labels) > 1:
         raise DataError(f"--labels is given {len(labels)} times for one label column: give one list, --labels A,B,...")
-    return DataOptions(label=named, labels=label_names("--labels", split_names(labels[0])) if labels else None, **said)
+    elif labels:
+        said["labels"] = list(name_labels(labels[0], "--labels"))
+    return said
 
 
 def parse_settings(

@@ -29,6 +29,7 @@ from bayesanno.data.labelled import (
     check_unsure,
     count_cells,
     find_codes,
+    name_labels,
     name_unsure,
     order_responses,
     share_votes,
@@ -190,6 +191,76 @@ class AnnotationData(Labelled):
             item_columns={} if item_columns is None else dict(item_columns),
             annotator_columns={} if annotator_columns is None else dict(annotator_columns),
         )
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        labels: str | Sequence[str] | None = None,
+        unsure: str | Sequence[str] = (),
+        item_columns: Sequence[str] | None = None,
+        annotator_columns: Sequence[str] | None = None,
+        sides: Sequence[str] | None = None,
+    ) -> Self:
+        """Build from a long table: a row for each answer, with the columns item, annotator and label.
+
+        Further columns are `gold` and `control`, the known true label of the item; `weight`, that of a comparison; and
+        `row`, the place of a row, which messages give. A row without a label declares its item, its annotator, or a
+        known label. Cells may be of any type, and become text: a whole number is written without decimals. If all
+        labels are numbers, or all but one, `1`, `1.0` and `01` are one label. Other columns are left out, unless they
+        are named.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            `bayesanno.read_table` makes such a table of any file.
+        labels : str or sequence of str, optional
+            All possible labels, in order; a text is split at commas. By default those that occur, or the categories of
+            the column if these are in order.
+        unsure : str or sequence of str, optional
+            Labels that are answers but no classes.
+        item_columns, annotator_columns : sequence of str, optional
+            The columns that describe items, and annotators. By default those of a table that `to_frame` made.
+        sides : sequence of two str, optional
+            For comparisons: the columns with the two systems that a row compares, in the order that was shown. The
+            labels are the names of these columns and "tie", also as shown. By default those of a table that `to_frame`
+            or `read_table` made, or else first and second, if there are such columns.
+
+        Raises
+        ------
+        DataError
+            If a row has a label but no item or no annotator, an item has two true labels or two values of a column, or
+            a label is not declared; the message names the first such row. Otherwise as for the class.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from bayesanno import AnnotationData
+        >>> said = pd.DataFrame({"item": ["s1", "s1"], "annotator": ["ada", "bo"], "label": [1, 2.0], "gold": [2, 2]})
+        >>> data = AnnotationData.from_frame(said)
+        >>> data.labels, data.gold
+        (('1', '2'), {'s1': '2'})
+        >>> AnnotationData.from_frame(data.to_frame()).hash == data.hash
+        True
+        """
+        from bayesanno.data.frame import SIDES, collect_fields
+
+        about = getattr(frame, "attrs", {})
+        columns = {
+            "item": about.get("item_columns", ()) if item_columns is None else as_names(item_columns),
+            "annotator": about.get("annotator_columns", ())
+            if annotator_columns is None
+            else as_names(annotator_columns),
+        }
+        usual = SIDES if {*SIDES} <= {*getattr(frame, "columns", ())} else ()
+        pair = about.get("sides", usual) if sides is None else as_names(sides)
+        fields = collect_fields(frame, None if labels is None else name_labels(labels), unsure, columns, tuple(pair))
+        try:
+            return cls(**fields)
+        except DataError as error:
+            name = about.get("name")
+            raise DataError(f"{name}: {error}" if name else str(error)) from None
 
     @cached_property
     def _item_index(self) -> dict[str, int]:
@@ -387,11 +458,11 @@ class AnnotationData(Labelled):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the annotations as a long table, a row for each, which `read_annotations` reads.
+        """Return the annotations as a long table, a row for each, of which `from_frame` makes equal data.
 
-        The columns are item, annotator, label, gold if any is known, and the columns of items and of annotators. Those
-        of the two systems of comparisons are in the order that the annotator saw. Items and annotators without
-        annotations have no row.
+        The columns are item, annotator, label, gold and control if any is known, and the columns of items and of
+        annotators. Those of the two systems of comparisons are in the order that the annotator saw. Items and
+        annotators without annotations have no row.
 
         Examples
         --------

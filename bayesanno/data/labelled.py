@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -179,6 +179,10 @@ def divide(number: np.ndarray, by: np.ndarray) -> np.ndarray:
 
 # ---------------------------------------------------------------------------------------------------- names and labels
 
+MISSING_CODES = (
+    "NA", "N/A", "n/a", "na", "#N/A", "<NA>", "NaN", "nan", "None", "null", "NULL", "?", ".", "-1", "-9", "-99", "-999",
+    "Na", "N/a", "#n/a", "NAN", "Nan", "NONE", "Null", "N.A.", "n.a.", "N.a.", "#VALUE!", "*", "-", "\u2014",
+)  # fmt: skip
 _NUMBER = re.compile(r"[+-]?(\d{1,18}(\.\d{0,18})?|\.\d{1,18})", re.ASCII)
 
 
@@ -218,6 +222,44 @@ def read_numbers(labels: Sequence[str]) -> np.ndarray | None:
     return values if np.unique(values).size == values.size else None
 
 
+def spell_numbers(
+    found: Iterable[str], unsure: Sequence[str] = (), declared: Sequence[str] | None = None
+) -> dict[str, str]:
+    """Return how labels that are numbers are written, for those that are written otherwise; empty if they are words.
+
+    A declared spelling is kept, or else the shortest is. Labels are numbers if all are, but for codes of missing ones
+    and one other, or for a minority with digits as "3-4". If two declared ones are equal, no number is changed.
+
+    Examples
+    --------
+    >>> from bayesanno.data.labelled import spell_numbers
+    >>> spell_numbers(["1", "1.0", "01", "-0", "0", "2.50"])
+    {'-0': '0', '01': '1', '1.0': '1', '2.50': '2.5'}
+    >>> spell_numbers(["1", "1.0", "low", "high"]), spell_numbers(["1", "2"], declared=["1.0", "2.0"])
+    ({}, {'1': '1.0', '2': '2.0'})
+    """
+    judged = [name for name in found if name and name not in unsure]
+    odd = [name for name in judged if not is_number(name) and name not in MISSING_CODES]
+    of_numbers = len(odd) <= 1 or (2 * len(odd) < len(judged) and all(re.search(r"\d", name) for name in odd))
+    known = {Decimal(name): name for name in declared or () if is_number(name)}
+    if not of_numbers or len(known) < sum(map(is_number, declared or ())):
+        return {}
+    numbers = sorted(filter(is_number, judged), key=lambda name: (len(name), name))
+    for name in sorted(map(_without_zeros, numbers), key=lambda name: (len(name), name)):
+        known.setdefault(Decimal(name), name)
+    return {name: known[Decimal(name)] for name in numbers if known[Decimal(name)] != name}
+
+
+def _without_zeros(number: str) -> str:
+    """Return a number without a plus, the minus of zero, and zeros at the end of decimals."""
+    text = number.removeprefix("+")
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+        sign = "-" * text.startswith("-")
+        text = f"{sign}{text.removeprefix('-') or '0'}"
+    return text.removeprefix("-") if not Decimal(text) else text
+
+
 def order_responses(
     found: Iterable[str], unsure: tuple[str, ...], declared: Sequence[str] | None = None
 ) -> tuple[str, ...]:
@@ -245,6 +287,24 @@ def name_unsure(given: str | Iterable[str]) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for name in as_names(given)))
     if not all(names):
         raise DataError("unsure: a label is empty: leave it out, as empty cells are missing anyway")
+    return names
+
+
+def name_labels(labels: str | Iterable[str], what: str = "labels") -> tuple[str, ...]:
+    """Return declared labels as names; a text is split at commas. Messages call them `what`.
+
+    Raises
+    ------
+    DataError
+        If they are not in order, there is none, or one is empty.
+    """
+    if isinstance(labels, Mapping | Set):
+        raise DataError(f"{what} must be a sequence of names, in order, not a {type(labels).__name__}: write [...]")
+    names = tuple(name.strip() for name in (labels.split(",") if isinstance(labels, str) else as_names(labels)))
+    if not names:
+        raise DataError(f"{what}: no label is given: name all possible labels, or leave the option out")
+    if not all(names):
+        raise DataError(f"{what}: name {names.index('') + 1} of {listed(names)} is empty: fill it in or leave it out")
     return names
 
 

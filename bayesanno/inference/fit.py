@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from bayesanno.io.sources import Source
 
 READERS: Mapping[type, Callable[[Any], Any]] = {
-    AnnotationData: import_when_called("bayesanno.io.annotations:read_annotations"),
-    CountData: import_when_called("bayesanno.io.count_tables:read_counts"),
+    AnnotationData: import_when_called("bayesanno.io.read:read_annotations"),
+    CountData: import_when_called("bayesanno.io.counts:read_counts"),
 }
 allow_large_tasks = import_when_called("bayesanno.inference.dask.cluster:allow_large_tasks")
 

@@ -55,7 +55,7 @@ _NAMED = {
     "@crowd": NamedData("crowd.csv", 300, 25, 4, "simulated by bayesanno"),
     "@pairs": NamedData("pairs.csv", 300, 5, 3, "simulated by bayesanno", options={"pairs": ("model_a", "model_b")}),
     "@tickets": NamedData(
-        "tickets.csv", 60, 5, 3, "simulated by bayesanno", options={"item": "ticket", "label": ("topic",)}
+        "tickets.csv", 60, 5, 3, "simulated by bayesanno", options={"item": "ticket", "label": "topic"}
     ),
     "@judges": NamedData("judges.csv", 240, 6, 2, "simulated by bayesanno"),
     "@anesthesia": NamedData("anesthesia.csv", 45, 5, 4, "Dawid & Skene 1979, Table 1: fitness of patients"),

@@ -1,267 +1,317 @@
-"""Names that may be a mistake: "Yes" and "yes", a misspelling, or a code for a missing answer such as NA.
+"""What a column is, by its name or an option; and questions, where names do not decide.
 
-They are kept, with a warning, unless an option joins them or leaves them out.
+The invariant: no cell decides what a column is. A question has commands that answer it, and each of them works.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from shlex import quote
+from typing import Any
 
-from bayesanno._core.errors import DataError, NamesWarning, warn
-from bayesanno._core.wording import counted, listed, nearest, option, spell
-from bayesanno.data.labelled import is_number, read_numbers
-from bayesanno.io.read_options import ReadOptions
-from bayesanno.io.spelling import MISSING_CODES, are_numbers, find_odd_numbers, normalize_text, value_of
-from bayesanno.io.text_rows import SEPARATORS
+from bayesanno._core.errors import DataError
+from bayesanno._core.lazy import pd
+from bayesanno._core.wording import as_names, listed, nearest, option, spell
 
-_BEGIN_NUMBERS = "+-.0123456789"
-_DECIMAL = re.compile(r"-?\d+,\d\d?")  # with a comma; "1,000" is a thousand
-_BESIDE = {"*": "**", "-": "+"}  # codes that are labels beside others
-_SUMS = ("total", "totals", "sum", "grand total")
-_MOST_CLASSES = 20  # numeric labels; more are probably points of a scale
-_LONG_NAME, _MANY_TIMES = 5, 10  # the least letters of a misspelt name, and how much rarer it is than the right one
-_RARE, _FEW = 0.005, 2  # the share of answers under which a label is rare, and the answers that may be slips
+MOST_WAYS, LONGEST = 3, 160  # commands of a question, and letters of its first line
+CONTENTS = ("image", "text", "sentence", "prompt", "document")  # what an item is, which names it as well
+_WHO = ("annotator", "worker", "rater", "coder", "judge", "grader", "evaluator")
+ALIASES: Mapping[str, tuple[str, ...]] = {
+    "item": ("item", "task", "question", "unit", "instance_id", "doc", "example", "orig_id"),
+    "annotator": (
+        *_WHO, "user", "performer", "participant", "respondent", "assessor", "judge_model", "evaluated_by",
+        *(f"{who}_name" for who in _WHO), "!amt_worker_ids",
+    ),
+    "label": ("label", "rating", "answer", "response", "annotation", "category", "winner", "verdict", "preference"),
+    "gold": ("gold", "true_label", "truth", "human_label", "human"),
+    "control": ("control",),
+    "successes": ("successes", "positive", "positives", "x"),
+    "trials": ("trials", "n", "total"),
+    "count": ("count", "counts", "freq", "frequency"),
+}  # fmt: skip
+LAST_ALIASES = {"annotator": ("model",), "label": ("score",), "count": ("n", "weight")}  # if none above is there
+_NAMED_BY_ID = {"item": (*ALIASES["item"], *CONTENTS), "annotator": ALIASES["annotator"]}  # as task_id or WorkerId
+_ID = re.compile(r"(?i:(.*[\W_])?ids?)|.*[a-z]I[dD]s?|(?i:uid|uuid|guid|idx|index|nr|number|row|key)|#")
+_PEOPLE = "|".join(name for name in ALIASES["annotator"] if name.isalpha())
+_NUMBERED = re.compile(rf"({_PEOPLE}|ann|anno|annot|reviewer|expert|person|labell?er|lf|llm)(?:[\W_]*\d+|[\W_]+[a-z])")
+_BESIDE = re.compile(
+    r"(final|adjudicated|consensus|majority|aggregated?|agreed|resolved|hard|gold|reference)"
+    r"([\W_]*(label|vote|answer|class|rating|annotation))?|ground[\W_]*truth"
+    r"|(topic|theme|domain|genre|section|dataset|split|fold|language|country|difficulty|level|year|date|length|title|"
+    r"source|url|link|file|filename|timestamp|comments?|notes?|remarks?)([\W_]*\d+)?"
+)
+_SIDES = re.compile(r"(.*?)(a|b|1|2|left|right|first|second)")
+_OTHER_SIDE = {"a": "b", "1": "2", "left": "right", "first": "second"}
+_RANGE = re.compile(r"(\d*):(\d*)")
+_MAYBE = {"reviewer", "expert", "person", "labeler", "labeller", "ann", "anno", "annot", "llm"}  # words of an annotator
+_IDS = {"id", "ids", "no", "nr", "number", "index", "key", "uid"}  # words of a column that may name the items
+FIELD = re.compile(r"\{((?:[^{}]|\{\})+)\}")  # a column, or a path, in a template
+
+type Way = Mapping[str, Any]  # options that may answer a question
 
 
-def find_alike(names: Iterable[str]) -> list[tuple[str, ...]]:
-    """Return groups of names that differ only in capitals, spaces, the encoding of accents or the spelling of a number.
+class Question(DataError):  # noqa: N818 -- what it is
+    """A table that can be read in several ways, or in none that its names show.
+
+    Parameters
+    ----------
+    message : str
+        What is not clear, on one line.
+    *ways : mapping of option to value
+        What to read it with, the likeliest first; those that do not work are left out.
+    """
+
+    def __init__(self, message: str, *ways: Way) -> None:
+        if len(message) > LONGEST:  # the name of a file says enough without its folder
+            place, colon, rest = message.partition(": ")
+            message = f"{place.rpartition('/')[2]}{colon}{rest}"
+        short = message if len(message) <= LONGEST else f"{message[: LONGEST - 3]}..."
+        super().__init__(short)
+        self.message, self.ways = short, ways
+
+    def with_commands(self, commands: Sequence[str]) -> Question:
+        """Return the question with the commands that answer it, each on a line of its own."""
+        asked = Question(self.message, *self.ways)
+        asked.args = ("".join([self.message, *(f"\n  {command}" for command in commands)]),)
+        return asked
+
+
+def write_command(source: Any, options: Way) -> str:
+    """Return what reads a source with some options, on the command line or in Python."""
+    sources = source if isinstance(source, list) and source and all(map(_is_path, source)) else [source]
+    shown = [str(one) if _is_path(one) else None for one in sources]
+    flags = [_flag(name, value) for name, value in options.items()]
+    values = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    given = repr(shown if len(shown) > 1 else shown[0]) if None not in shown else "source"
+    in_python = f"ba.read_table({', '.join(filter(None, [given, values]))})"
+    return spell(in_python, " ".join(["bayesanno read", *(quote(one or "-") for one in shown), *flags]))
+
+
+def _is_path(source: Any) -> bool:
+    return isinstance(source, str) or hasattr(source, "__fspath__")
+
+
+def _flag(name: str, value: Any) -> str:
+    if isinstance(value, Mapping):
+        return " ".join(f"{option(name)} {quote(f'{one}={other}')}" for one, other in value.items())
+    return option(name, value if isinstance(value, bool | str) else ",".join(as_names(value)))
+
+
+# ------------------------------------------------------------------------------------------------- columns by name
+
+
+def strip_id(name: str) -> str:
+    """Return the name of a column of ids without "id", in lower case.
 
     Examples
     --------
-    >>> from bayesanno.io.names import find_alike
-    >>> find_alike(["yes", "1", "Yes", "no", "1.0"])
-    [('yes', 'Yes'), ('1', '1.0')]
+    >>> from bayesanno.io.names import strip_id
+    >>> [strip_id(name) for name in ("_unit_id", "WorkerId", "rater", "id")]
+    ['unit', 'worker', 'rater', '']
     """
-    groups = defaultdict(list)
-    for name in dict.fromkeys(names):
-        groups[normalize_name(name)].append(name)
-    return [tuple(group) for group in groups.values() if len(group) > 1]
+    return re.sub(r"[\s_-]?ids?$", "", name.casefold()).strip("_ ")
 
 
-def normalize_name(name: str) -> str | float:
-    """Return the common form of names that differ only in spelling: a number, or text in lower case.
+def matching(header: Iterable[str], role: str) -> list[str]:
+    """Return the columns whose name is an alias of a role, or of its ids, as `worker_id`; else `model` or `score`.
+
+    An id is left out if the column that it is the id of is there.
+    """
+    names = {name: name.casefold() for name in header}
+    found = [name for name, small in names.items() if small in ALIASES[role]]
+    known = {"", *(names[name] for name in found)}
+    stems = {name: "" if strip_id(name) == small or name in found else strip_id(name) for name, small in names.items()}
+    by_id = [name for name, stem in stems.items() if stem in _NAMED_BY_ID.get(role, ()) and stem not in known]
+    last = [name for name, small in names.items() if small in LAST_ALIASES.get(role, ())]
+    return [name for name in names if name in (*found, *by_id)] or last
+
+
+def matching_loosely(header: Iterable[str]) -> list[str]:
+    """Return the columns that may name the items: ids of anything, and texts and images themselves."""
+    others = {name for role in ("annotator", "gold") for name in (*ALIASES[role], *LAST_ALIASES.get(role, ()))}
+    return [
+        name for name in header if name.casefold() in CONTENTS or (_ID.fullmatch(name) and strip_id(name) not in others)
+    ]
+
+
+def words_of(name: str) -> set[str]:
+    """Return the words in a name, in lower case."""
+    return set(re.split(r"[\W_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).casefold()))
+
+
+def likely(header: Iterable[str], role: str) -> list[str]:
+    """Return the columns whose names have an alias of a role as a word; of items, also ids and texts."""
+    more = {"item": (*CONTENTS, *_IDS), "annotator": _MAYBE}.get(role, ())
+    aliases = {*ALIASES[role], *LAST_ALIASES.get(role, ()), *more}
+    of_items = role == "item"
+    return [
+        name
+        for name in header
+        if words_of(name) & aliases or (of_items and len(name) < 4 and name.casefold().endswith("id"))
+    ]
+
+
+def find(frame: pd.DataFrame, role: str, given: str | None = None, *, loosely: bool = True) -> str | None:
+    """Return the column that plays a role: the given one, else the one with the role's name or an alias.
+
+    An item may be named `loosely`, by the only id of anything, text or image.
+
+    Raises
+    ------
+    Question
+        If two columns have an alias of the role and none its own name.
+    DataError
+        If there is no column of the given name.
+    """
+    if given is not None:
+        return check_column(frame, str(given), role)
+    header = list(frame.columns)
+    found = matching(header, role)
+    exact = [name for name in found if name.casefold() == role]
+    if role == "annotator" and exact and len(found) > 1:  # it may name groups, and another one the people
+        sizes = {name: frame[name].nunique() for name in found}
+        exact = exact if sizes[exact[0]] == max(sizes.values()) else []
+    found = exact if len(exact) == 1 else found
+    if role == "item" and not found and loosely:
+        found = matching_loosely(header)
+    if len(found) > 1:
+        both = " and ".join(map(repr, found[:2]))
+        raise Question(f"{name_of(frame)}: the columns {both} could each be the {role}",
+                       *({role: name} for name in found))  # fmt: skip
+    return next(iter(found), None)
+
+
+def name_of(frame: pd.DataFrame) -> str:
+    """Return what messages call a table."""
+    return str(frame.attrs.get("name", "the DataFrame"))
+
+
+def check_column(frame: pd.DataFrame, name: str, role: str = "column") -> str:
+    """Return a name that is a column; raise a DataError if it is none."""
+    if name not in frame.columns:
+        header = list(map(str, frame.columns))
+        raise DataError(
+            f"{name_of(frame)} has no column {name!r} to use as {role}; its columns are {listed(header)}"
+            f"{nearest(name, header)}"
+        )
+    return name
+
+
+def cells_of(frame: pd.DataFrame, name: str, role: str) -> pd.Series[str]:
+    """Return the cells of a column, or of a template over columns as `{system}/{segment}`, of a table of text.
+
+    Raises
+    ------
+    DataError
+        If there is no such column, a cell of a template is empty in a row with another one that is not, or the template
+        gives one name to rows that differ.
+    """
+    if name in frame.columns or not FIELD.search(name):
+        return frame[check_column(frame, name, role)]
+    fields = [check_column(frame, field.strip(), role) for field in FIELD.findall(name)]
+    if set(FIELD.sub("", name)) & {"{", "}"}:
+        raise DataError(f"{name!r} is no template: write each column in its own braces, as in '{{a}}/{{b}}'")
+    parts, texts = frame[fields], FIELD.split(name)
+    made = pd.Series(texts[0], index=frame.index, dtype="str")
+    for at, field in enumerate(fields):
+        made = made + parts[field].to_numpy() + texts[2 * at + 2]
+    empty = (parts == "").any(axis=1)
+    if (wrong := empty & (parts != "").any(axis=1)).any():
+        at = int(wrong.argmax())
+        lacking = next(field for field in fields if parts[field].iloc[at] == "")
+        raise DataError(f"{where(frame, at)}: {lacking!r} of the {role} {name!r} is empty: fill it in")
+    distinct = parts.assign(made=made.to_numpy()).drop_duplicates()
+    if distinct["made"].duplicated().any():
+        raise DataError(
+            f"{name_of(frame)}: {option(role, name)} gives one name to rows that differ: put another separator between "
+            "its columns"
+        )
+    return made.where(~empty, "")
+
+
+def where(frame: pd.DataFrame, row: int) -> str:
+    """Return the place of a row, by position, of a table of text or of records."""
+    place = frame.index[row]
+    return str(place) if frame.attrs.get("unit") == "place" else f"{name_of(frame)}, {frame.attrs['unit']} {place}"
+
+
+def beside(header: Iterable[str]) -> list[str]:
+    """Return the columns whose names say that they are about the items, or labels that were agreed upon."""
+    return [name for name in header if name.casefold() in CONTENTS or _BESIDE.fullmatch(name.casefold())]
+
+
+def others_than_annotators(header: Sequence[str]) -> list[str]:
+    """Return the columns that are no annotator's, by their names."""
+    roles = [name for role in ("item", "label", "count", "gold", "control") for name in matching(header, role)]
+    return [*roles, *matching_loosely(header), *beside(header)]
+
+
+def numbered(columns: Sequence[str]) -> bool:
+    """Return whether all columns have one word for annotators, each with another number."""
+    found = [_NUMBERED.fullmatch(name.casefold()) for name in columns]
+    return bool(columns) and None not in found and len({word[1] for word in found if word}) == 1
+
+
+def sides_among(header: Iterable[str]) -> list[str]:
+    """Return two columns whose names are sides, as model_a and model_b; none if there are no such columns."""
+    names = {name.casefold(): name for name in header}
+    for name in names:
+        side = _SIDES.fullmatch(name)
+        other = side[1] + _OTHER_SIDE[side[2]] if side and side[2] in _OTHER_SIDE else None
+        if other in names:
+            return [names[name], names[other]]
+    return []
+
+
+def choose(frame: pd.DataFrame, chosen: str | Sequence[str], others: Container[str | None] = ()) -> list[str]:
+    """Return the columns that names, patterns such as `rater_*`, and positions such as `2:` stand for.
+
+    Patterns and positions leave out the columns of other roles.
+
+    Raises
+    ------
+    DataError
+        If one stands for no column.
 
     Examples
     --------
-    >>> from bayesanno.io.names import normalize_name
-    >>> normalize_name("Yes "), normalize_name("1.0"), normalize_name("01")
-    ('yes', 1.0, 1.0)
+    >>> import pandas as pd
+    >>> from bayesanno.io.names import choose
+    >>> table = pd.DataFrame(columns=["id", "rater_1", "rater_2", "gold"])
+    >>> choose(table, "rater_*"), choose(table, ["2:"], ["gold"])
+    (['rater_1', 'rater_2'], ['rater_1', 'rater_2'])
     """
-    text = name.lower() if name.isascii() and " " not in name else normalize_text(name).casefold()
-    if text[:1] not in _BEGIN_NUMBERS:
-        return text
-    number = text.replace(",", ".") if _DECIMAL.fullmatch(text) else text
-    return float(number) if is_number(number) else text
-
-
-def warn_names(message: str) -> None:
-    """Warn of names that may be a mistake."""
-    warn(message, NamesWarning)
-
-
-def warn_of_alike(table: str, **names: Iterable[str]) -> bool:
-    """Warn of names that differ only in spelling, by what they name; return whether there are any."""
-    found = explain_alike(**names)
-    for said in found:
-        warn_names(f"{table}: {said}")
-    return bool(found)
-
-
-def warn_of_unused(table: str, answers: Iterable[str], options: ReadOptions) -> None:
-    """Warn of spellings and codes of missing answers that options name, but no answer and no other file may have."""
-    named = [*(("same", code) for code in options.same), *(("missing", code) for code in options.missing)]
-    if named and options.gold_file is None and not options.controls:
-        said = {*answers, *options.same.values()}
-        found = {value_of(name, options) for name in said}
-        for role, code in named:
-            if value_of(code, options) not in found:
-                close = nearest(code, said) if role == "same" else ""
-                warn_names(f"{table}: {option(role)} names {code!r}, which is no answer here{close}")
-
-
-def warn_of_doubtful_names(table: str, *, quoted: bool, **names: Iterable[str]) -> None:
-    """Warn of names of items and others that may stand for a missing one, or for a sum, by what they name.
-
-    Where cells can be `quoted`, names with a line break may be rows; but items may be texts, unless only one has a line
-    break.
-    """
-    for what, several in names.items():
-        given = {*several}
-        rows = [name for name in given if "\n" in name and any(mark in name for mark in SEPARATORS)]
-        if quoted and rows and (what != "items" or len(rows) == 1):
-            why = "a stray quote may have joined rows: if so, delete the quote"
-            warn_names(f"{table}: there are line breaks in {what}, {listed(rows)}, so {why}")
-        odd = [*find_missing_codes(given), *sorted(name for name in given if name.casefold() in _SUMS)]
-        if odd and what != "labels":
-            why = "may stand for missing ones, or for sums: if so, name them, or leave their answers out"
-            warn_names(f"{table}: the {what} {listed(odd)} {why}")
-
-
-def warn_of_strange_gold(table: str, gold: Mapping[str, str], labels: Sequence[str]) -> None:
-    """Warn of true labels that are no labels: another column may be meant if all are."""
-    strange = sorted(set(gold.values()) - {*labels, *MISSING_CODES})
-    if strange and not set(gold.values()) & set(labels):
-        warn_names(
-            f"{table}: none of the true labels {listed(strange)} is among the labels {listed(labels)}, so all count "
-            f"as errors: name the column of labels with {option('label')}, or the column of true labels with "
-            f"{option('gold')}"
-        )
-        return
-    if strange:
-        n, close = sum(map(strange.__contains__, gold.values())), [nearest(label, labels) for label in strange]
-        what = f"{listed(strange)} ({counted(n, 'item')}) among the true labels are no labels"
-        warn_names(f"{table}: {what}, so no answer to these is right{next(filter(None, close), '')}")
-
-
-def warn_of_scale(table: str, labels: Sequence[str]) -> None:
-    """Warn of many numeric labels, which may be points of a scale; a model treats each as a class."""
-    if len(labels) > _MOST_CLASSES and read_numbers(labels) is not None:
-        warn_names(
-            f"{table}: the {len(labels)} labels are numbers, and each counts as a class: if they are points on a "
-            "scale, group them into at most a dozen grades, for ordinal_dawid_skene (no model takes continuous "
-            f"ratings); if they are classes, declare them with {option('labels')}"
-        )
-
-
-def explain_alike(**names: Iterable[str]) -> list[str]:
-    """Return a message for each kind of name with names that differ only in spelling.
-
-    Examples
-    --------
-    >>> from bayesanno.io.names import explain_alike
-    >>> explain_alike(labels=["yes", "Yes", "no"], annotators=["ada", "bo"])
-    ["'yes' and 'Yes' are different labels; make the spelling identical, or use ignore_case=True"]
-    """
-    said = []
-    for what, several in names.items():
-        found = find_alike(several)
-        if found:
-            first, second = found[0][:2]
-            others = sum(len(group) for group in found) - 2
-            more = f" ({counted(others, 'more case')})" if others else ""
-            options = "".join(f", or use {one}" for one in [_find_options(found)] if one and what == "labels")
-            said.append(f"{first!r} and {second!r} are different {what}{more}; make the spelling identical{options}")
-    return said
-
-
-def _find_options(alike: Iterable[Sequence[str]]) -> str:
-    """Return the options that join spellings, or "" if none does, as for numbers."""
-    needed: set[str] = set()
-    for first, *others in alike:
-        for other in others:
-            if normalize_text(first).casefold() != normalize_text(other).casefold():
-                continue
-            needed |= {option("ignore_case", True)} if normalize_text(first) != normalize_text(other) else set()
-            needed |= {option("strip", True)} if first.casefold() != other.casefold() else set()
-    return " and ".join(sorted(needed))
-
-
-def _option_same(same: Mapping[str, str | None]) -> str:
-    """Return the option that reads some labels as others; None stands for another that the user knows."""
-    pairs = [(name, right or "...") for name, right in same.items()]
-    in_python = ", ".join(f"{name!r}: {right if right == '...' else repr(right)}" for name, right in pairs)
-    return spell(f"same={{{in_python}}}", " ".join(f"--same {quote(f'{name}={right}')}" for name, right in pairs))
-
-
-def warn_of_odd_number(table: str, answers: Iterable[str], unsure: Collection[str] = ()) -> None:
-    """Warn of a label that is no number, or of a few, if all others are."""
-    count = Counter(answers)
-    judged = [name for name in count if name not in MISSING_CODES and name not in unsure]
-    odd = find_odd_numbers(judged)
-    if odd and all(map(_DECIMAL.fullmatch, odd)) and not find_alike(count):
-        same = {name: name.replace(",", ".") for name in odd}
-        warn_names(
-            f"{table}: {listed(odd)} may be numbers with a decimal comma, but are texts: if so, use "
-            f"{_option_same(same)}"
-        )
-    elif odd and len(judged) > 2 and are_numbers(judged):
-        n = counted(sum(count[name] for name in odd), "answer")
-        what = f"{listed(odd)} are no numbers ({n}): if they are no labels"
-        if len(odd) == 1:
-            what = f"{odd[0]!r} is the only label that is no number ({n}): if it is no label"
-        warn_names(
-            f"{table}: {what}, use {option('missing', ','.join(odd))}; if not, declare all labels with "
-            f"{option('labels')}"
-        )
-
-
-def warn_of_rare(table: str, answers: Iterable[str]) -> None:
-    """Warn of rare labels that are a letter away from a frequent one, or have one or two answers of very many."""
-    count = Counter(answers)
-    total, near = count.total(), dict[str, str]()
-    few = [name for name, n in count.items() if n <= _FEW and n < _RARE * total]
-    if len(few) > max(_FEW, len(count) / 2):  # such as texts
-        few = []
-    numbers = all(map(is_number, count))
-    for name, n in count.items():
-        is_long = len(name) >= _LONG_NAME and name.isalpha()
-        often = [other for other, m in count.items() if m >= _MANY_TIMES * n and _is_a_letter_away(name, other)]
-        often = [other for other in often if n < _RARE * total or (is_long and other[:1] == name[:1])]
-        if often and not numbers:
-            near[name] = max(often, key=lambda other: count[other])
-    for name in (*near, *(name for name in few if name not in near)):
-        right = near.get(name)
-        what = f"may be a misspelling of {right!r} ({count[right]:,})" if right else "is rare"
-        warn_names(
-            f"{table}: label {name!r} ({counted(count[name], 'answer')}) {what}: if it is another label, use "
-            f"{_option_same({name: right})}; if it is no label, use {option('missing', name)}; if it is right, "
-            f"declare all labels with {option('labels')}"
-        )
-
-
-def _is_a_letter_away(one: str, other: str) -> bool:
-    """Return whether two names differ in one letter: left out, put in, another one, or two that changed places."""
-    short, long = sorted((one, other), key=len)
-    if len(long) < 2 or len(long) > len(short) + 1:  # single letters have nothing in common
-        return False
-    at = next((at for at, pair in enumerate(zip(short, long, strict=False)) if pair[0] != pair[1]), len(short))
-    rest, longer = short[at:], long[at:]
-    if len(short) < len(long):
-        return rest == longer[1:]
-    return rest[1:] == longer[1:] or (rest[2:] == longer[2:] and rest[:2] == longer[1::-1])
-
-
-def find_missing_codes(labels: Collection[str]) -> list[str]:
-    """Return the labels that may stand for a missing answer; not -1 if another is negative, or the only other is 1.
-
-    Examples
-    --------
-    >>> from bayesanno.io.names import find_missing_codes
-    >>> find_missing_codes(["yes", "no", "NA"]), find_missing_codes(["-1", "0", "1"]), find_missing_codes(["-1", "1"])
-    (['NA'], ['-1'], [])
-    """
-    found = [code for code in MISSING_CODES if code in labels and _BESIDE.get(code) not in labels]
-    others = read_numbers([label for label in labels if label not in found]) if found else None
-    if others is not None and (others.size == 0 or others.min() < 0 or others.tolist() == [1]):
-        found = [code for code in found if not is_number(code)]
+    header, found = list(map(str, frame.columns)), list[str]()
+    for each in split_names(chosen):
+        bounds = _RANGE.fullmatch(each)
+        if each in header:
+            some = [each]
+        elif bounds:
+            first, last = int(bounds[1] or 1), int(bounds[2] or len(header))
+            if first == 0:
+                raise DataError(f"{option('columns', each)}: positions count from 1, as in {option('columns', '1:')}")
+            some = [name for name in header[first - 1 : last] if name not in others and name]
+        else:
+            some = [name for name in header if fnmatchcase(name, each) and name not in others and name]
+        if not some:
+            check_column(frame, each, "one of the columns")
+        found += [name for name in some if name not in found]
     return found
 
 
-def warn_of_missing_codes(table: str, answers: Iterable[str], gold: Mapping[str, str]) -> None:
-    """Warn of answers and known labels that may stand for missing ones."""
-    count = Counter(answers)
-    found = find_missing_codes(count)
-    if found:
-        n, total = sum(count[code] for code in found), sum(count.values())
-        warn_names(
-            f"{table}: {listed(found)} may stand for missing answers, but count as labels ({n:,} of "
-            f"{counted(total, 'answer')}): if so, use {option('missing', ','.join(found))}; if not, declare them "
-            f"with {option('labels')}"
-        )
-    known = [code for code in find_missing_codes({*gold.values(), *count}) if code not in found]
-    if known:
-        warn_names(
-            f"{table}: {listed(known)} may stand for missing known labels: if so, use "
-            f"{option('missing', ','.join(known))}"
-        )
+def split_names(given: Any) -> list[str]:
+    """Return names, which a text has between commas."""
+    several = given.split(",") if isinstance(given, str) else as_names(() if given is None else given)
+    return [name.strip() for name in several if name.strip()]
 
 
-def refuse_label(place: str, label: str, labels: Sequence[str], *, item: str = "", advice: str = "") -> DataError:
-    """Return the error that a label is not declared; it may stand for a missing answer."""
-    if label in MISSING_CODES:
-        advice = f"; if it stands for a missing answer, use {option('missing', label)}{advice}"
-    name = f"{place}: label {label!r}" + (f" of item {item!r}" if item else "")
-    return DataError(f"{name} is not among the declared labels, {listed(labels)}{nearest(label, labels)}{advice}")
+def check_distinct(frame: pd.DataFrame, columns: Mapping[str, str | None]) -> None:
+    """Raise a DataError if one column plays two roles."""
+    role_of: dict[str, str] = {}
+    for role, name in columns.items():
+        if name is not None and (first := role_of.setdefault(name, role)) != role:
+            raise DataError(
+                f"{name_of(frame)}: column {name!r} cannot be both {first} and {role}: name another with {option(role)}"
+            )

@@ -20,15 +20,8 @@ GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")  # the second begins an empty one
 MOST_BYTES = 500 * 2**20  # of JSON, and of what is unpacked
 MOST_FILES = 1000  # in a zip
-WORKBOOK, JSON, TABLE = "a workbook of Excel", "JSON", "a table"
-
-# The endings of files by kind; if a zip has several kinds, the first is read.
-_ENDINGS = (
-    (WORKBOOK, ("xl/workbook.xml",)),
-    (JSON, (".json", ".jsonl")),
-    (TABLE, (".csv", ".tsv", ".parquet", ".pq")),
-    (TABLE, (".txt",)),  # last, as it is often a note about the others
-)
+WORKBOOK, JSON = "xl/workbook.xml", (".json", ".jsonl")
+_KINDS = ((WORKBOOK,), JSON, (".csv", ".tsv", ".parquet", ".pq"), (".txt",))  # the first that there is; notes come last
 
 
 def unpack_gzip(raw: bytes, name: str) -> bytes:
@@ -46,8 +39,8 @@ def unpack_gzip(raw: bytes, name: str) -> bytes:
     return content
 
 
-def unpack_zip(raw: bytes, name: str) -> tuple[str, dict[str, bytes]]:
-    """Return the kind of content of a zip, `WORKBOOK`, `JSON` or `TABLE`, and the files of that kind by name.
+def unpack_zip(raw: bytes, name: str) -> dict[str, bytes]:
+    """Return the files of a zip by name: the parts of a workbook, or else those of JSON, or else those of tables.
 
     Raises
     ------
@@ -60,10 +53,10 @@ def unpack_zip(raw: bytes, name: str) -> tuple[str, dict[str, bytes]]:
         if len(listing) > MOST_FILES:
             raise DataError(f"{name} is a zip of {counted(len(listing), 'file')}, and the limit is {MOST_FILES:,}")
         listing = [each for each in listing if not each.filename.startswith("__MACOSX/")]
-        for kind, endings in _ENDINGS:
+        for endings in _KINDS:
             wanted = [each for each in listing if each.filename.casefold().endswith(endings)]
-            # all parts of a workbook are read later
-            left = MOST_BYTES - (sum(each.file_size for each in listing) if wanted and kind == WORKBOOK else 0)
+            wanted = listing if wanted and endings == (WORKBOOK,) else wanted
+            left = MOST_BYTES
             for each in wanted:
                 if each.filename in found:
                     raise DataError(f"{name} holds {each.filename!r} twice: export it again")
@@ -73,12 +66,10 @@ def unpack_zip(raw: bytes, name: str) -> tuple[str, dict[str, bytes]]:
                 if left < 0:
                     raise DataError(explain_size(f"{name}, unpacked,", max(each.file_size, MOST_BYTES + 1)))
             if found:
-                return kind, found
+                return found
     names = [each.filename for each in listing]
-    raise DataError(
-        f"{name} is a zip without JSON or a table (CSV, TSV, Parquet): it "
-        + (f"holds {listed(names, most=5)}" if names else "is empty")
-    )
+    what = f"it holds {listed(names, most=5)}" if names else "it is empty"
+    raise DataError(f"{name} is a zip without JSON or a table (CSV, TSV, Parquet): {what}")
 
 
 def explain_size(name: str, size: int) -> str:

@@ -18,16 +18,11 @@ import numpy as np
 
 from bayesanno._core.errors import DataError, DataFileError, ExtraError
 from bayesanno._core.lazy import pd
-from bayesanno.data.labelled import sort_labels
-from bayesanno.io.columns import check_rows
-from bayesanno.io.formats.long import find_long_columns
-from bayesanno.io.layout import refuse_sides
-from bayesanno.io.names import refuse_label
-from bayesanno.io.read_options import ReadOptions
-from bayesanno.io.spelling import join_numbers
-from bayesanno.io.text_table import as_text, header_only
-
-_AS_THEY_ARE = ReadOptions()
+from bayesanno._core.wording import listed, nearest
+from bayesanno.data.frame import as_text, find_faults
+from bayesanno.data.labelled import sort_labels, spell_numbers
+from bayesanno.io.names import Question, matching, sides_among
+from bayesanno.io.shapes import find_roles
 
 
 def require_dask() -> None:
@@ -133,11 +128,22 @@ def _kind_of(kind: Any) -> str:
 
 def _find_columns(name: str, header: Sequence[str], options: Mapping[str, str | None]) -> dict[str, str]:
     """Return the column of each role, found as in any long table."""
-    table = header_only(name, header)
-    table.only("annotator", [] if options.get("annotator") else table.matching("annotator"))  # which refuses several
-    found = find_long_columns(table, options, loosely=False)
-    refuse_sides(table, ReadOptions(label=tuple(filter(None, [options.get("label")]))), found["label"])
-    return {role: header[column] for role, column in found.items()}
+    several = [] if options.get("annotator") else matching(header, "annotator")
+    if len(several) > 1:
+        raise Question(f"{name}: {' and '.join(map(repr, several))} could each be the annotator: name one")
+    table = pd.DataFrame(columns=list(header), dtype="str")
+    table.attrs["name"] = name
+    if options.get("item") is None and not matching(header, "item"):
+        raise DataError(f"{name} has no column for the item among {listed(header)}")
+    given = {role: options.get(role) for role in ("item", "annotator", "label", "gold")}
+    roles = find_roles(table, anonymous=False, **given)
+    roles.pop("control", None)
+    sides = sides_among(each for each in header if each not in roles.values())
+    if sides and options.get("label") is None:
+        raise DataError(f"{name}: the columns {sides[0]!r} and {sides[1]!r} may be two systems, which are read in "
+                        "memory: "
+                        f"if they are none, name the label, {roles['label']!r}")  # fmt: skip
+    return {role: roles[role] for role in ("item", "annotator", "label", "gold") if role in roles}
 
 
 def _find_common(files: Sequence[Path], options: Mapping[str, str | None]) -> dict[str, str]:
@@ -185,7 +191,9 @@ def find_names(frame: pd.DataFrame, table: PartitionedTable) -> FoundNames:
         If an answer lacks its item or annotator.
     """
     cells = {role: read_names(frame[column]).array for role, column in table.columns.items()}
-    check_rows(cells, table.columns, lambda _: table.name)
+    text = {role: pd.Series(of_role) for role, of_role in cells.items() if role != "gold"}
+    for *_, message in find_faults(pd.DataFrame(), text):
+        raise DataError(f"{table.name}: {message.partition(': ')[2]}: fill it in")
     annotators, labels = cells["annotator"].unique().tolist(), Counter(cells["label"].tolist())
     del labels[""]
     return FoundNames(dict.fromkeys(filter(None, annotators)), labels, len(frame))
@@ -194,7 +202,7 @@ def find_names(frame: pd.DataFrame, table: PartitionedTable) -> FoundNames:
 def read_names(column: pd.Series[Any]) -> pd.Series[str]:
     """Return the cells of a column as text, "" for missing ones; see `as_text`."""
     if isinstance(column.dtype, pd.StringDtype):  # a column of Parquet, without a Python object for each cell
-        return column.str.strip().fillna("")
+        return as_text(column)
     codes, values = pd.factorize(column)
     texts = [*as_text(pd.Series(values)), ""]  # a missing cell has code -1
     return pd.Series(np.array(texts, dtype=object)[codes], index=column.index, dtype="str")
@@ -210,13 +218,15 @@ def spell_labels(
     DataError
         If a label is not declared.
     """
-    numbers = join_numbers(found.labels, _AS_THEY_ARE, declared or ())
+    numbers = spell_numbers(found.labels, (), declared)
     spelt = {label: numbers.get(label, label) for label in found.labels}
     if declared is None:
         return spelt, sort_labels(spelt.values())
     odd = next((label for label in spelt.values() if label not in declared), None)
     if odd is not None:
-        raise refuse_label(name, odd, declared)
+        raise DataError(
+            f"{name}: label {odd!r} is not among the declared labels, {listed(declared)}{nearest(odd, declared)}"
+        )
     return spelt, tuple(declared)
 
 
@@ -237,7 +247,7 @@ def encode(
             codes, distinct = pd.factorize(names)
             names = np.array([numbers[role].get(name, -1) for name in distinct], dtype=np.int64)[codes]
         elif role == "gold":
-            names = names.replace(dict(join_numbers(names.unique(), _AS_THEY_ARE, labels)))
+            names = names.replace(spell_numbers(names.unique(), (), labels))
         made[role] = names
     coded = pd.DataFrame(made).astype(coded_types(table))
     return coded[coded["item"] != ""].reset_index(drop=True)  # without blank rows

@@ -1,133 +1,87 @@
-"""Join the spellings of a label: those of a number, and those that the options name.
+"""Join the spellings of a label that options name, and leave out codes of missing answers.
 
-The invariant: without such an option no label changes, except for numbers and codes of missing answers.
+The invariant: without such an option no label changes.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Any, Self
 
-from bayesanno.data.labelled import is_number
-from bayesanno.io.read_options import ReadOptions
-
-MISSING_CODES = (
-    "NA", "N/A", "n/a", "na", "#N/A", "<NA>", "NaN", "nan", "None", "null", "NULL", "?", ".", "-1", "-9", "-99", "-999",
-    "Na", "N/a", "#n/a", "NAN", "Nan", "NONE", "Null", "N.A.", "n.a.", "N.a.", "#VALUE!", "*", "-", "\u2014",
-)  # fmt: skip
-# of category Cf, but not the tags of flags
-_UNSEEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
+from bayesanno._core.errors import DataError
+from bayesanno._core.lazy import pd
+from bayesanno.data.frame import as_text
+from bayesanno.data.labelled import MISSING_CODES, is_number
+from bayesanno.io.check import normalize_text
+from bayesanno.io.names import split_names
 
 
-def normalize_text(name: str) -> str:
-    """Return a name with single spaces, with characters in their usual form, and without those that nobody sees.
+@dataclass(frozen=True)
+class Spelling:
+    """How labels are spelt: codes of missing ones, joined spellings, labels read as others, and spellings to keep."""
 
-    Examples
-    --------
-    >>> from bayesanno.io.spelling import normalize_text
-    >>> normalize_text("very\u00a0  good"), normalize_text("cafe\u0301") == "caf\u00e9"
-    ('very good', True)
-    """
-    return " ".join(_UNSEEN.sub("", unicodedata.normalize("NFKC", name)).split())
+    missing: tuple[str, ...] = ()
+    strip: bool = False
+    ignore_case: bool = False
+    same: Mapping[str, str] = field(default_factory=dict)
+    first: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, given: Mapping[str, Any], first: Sequence[str] = ()) -> Self:
+        """Return the spelling that options ask for.
 
-def join_spellings(
-    columns: Sequence[Sequence[str]], options: ReadOptions, first: Iterable[str] = ()
-) -> list[list[str]]:
-    """Return columns of labels with one spelling of each, and "" for those that are missing.
+        Raises
+        ------
+        DataError
+            If labels are not mapped to labels, or one is to be written as two.
+        """
+        same = given.get("same", {})
+        if not isinstance(same, Mapping):
+            raise DataError(f"same is {same!r}, but must map labels to labels, as in same={{'y': 'yes'}}")
+        same = {str(one).strip(): str(other).strip() for one, other in same.items()}
+        twice = next((one for one, other in same.items() if other in same or not (one and other)), None)
+        if twice is not None:
+            raise DataError(f"same: {twice!r} is to be written as {same[twice]!r}, which is empty or to be written "
+                            "otherwise: "
+                            "name the label that is kept")  # fmt: skip
+        flags = {name: bool(given.get(name, False)) for name in ("strip", "ignore_case")}
+        return cls(missing=tuple(split_names(given.get("missing"))), same=same, first=tuple(first), **flags)
 
-    The spelling in `first` is kept, or else the most frequent; of a number the shortest.
-    """
-    given = list(dict.fromkeys(filter(None, first)))
-    written = join_names(columns, options, given)
-    numbers = join_numbers({*written.values()}, options, given)
-    chosen = {name: numbers.get(label, label) for name, label in written.items()}
-    if all(name == label for name, label in chosen.items()):
-        return [list(column) for column in columns]
-    return [[chosen[name] for name in column] for column in columns]
+    def join(self, columns: Sequence[pd.Series[str]]) -> dict[str, str]:
+        """Return how each name in some columns is written, of those that are written otherwise; "" if it is missing."""
+        if not (self.missing or self.strip or self.ignore_case or self.same):
+            return {}
+        counts = pd.concat([column[column != ""] for column in columns]).value_counts()
+        names = [str(name) for name in counts.index]
+        same, kept = {self._value(one): other for one, other in self.same.items()}, dict[str, str]()
+        for name in (*self.first, *self.same.values(), *names):
+            kept.setdefault(self._key(name), normalize_text(name) if self.strip else name)
+        gone, written = {*map(self._value, self.missing)}, dict[str, str]()
+        for name in names:
+            label = same.get(self._value(name), name)
+            written[name] = "" if gone & {self._value(name), self._value(label)} else kept[self._key(label)]
+        return {name: label for name, label in written.items() if name != label}
 
+    def spell(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Return a long table with labels as they are written, without codes of missing items and annotators."""
+        roles = [role for role in ("label", "gold", "control") if role in table]
+        attrs = table.attrs
+        sides = {*attrs.get("sides", ())}
+        written = self.join([as_text(table[role]) for role in roles]) if not sides else {}
+        codes = {*MISSING_CODES} & {*self.missing}
+        for role in roles if written else ():
+            table = table.assign(**{role: as_text(table[role]).replace(written)})
+        for role in ("item", "annotator") if codes else ():
+            table = table.assign(**{role: table[role].where(~table[role].isin(codes), "")})
+        table.attrs |= attrs
+        return table
 
-def drop_codes(names: Sequence[str], options: ReadOptions) -> list[str]:
-    """Return names of items, annotators or systems, "" for usual codes of missing ones that options name."""
-    gone = {*MISSING_CODES} & {*options.missing}
-    return ["" if name in gone else name for name in names] if gone else list(names)
+    def _key(self, name: str) -> str:
+        name = normalize_text(name) if self.strip else name
+        return name.casefold() if self.ignore_case else name
 
-
-def join_names(columns: Sequence[Sequence[str]], options: ReadOptions, first: Iterable[str] = ()) -> dict[str, str]:
-    """Return how each name in some columns is written by the options, "" for those that are missing."""
-    if not options.gives("missing", "strip", "ignore_case", "same"):
-        return {name: name for name in set[str]().union(*map(set, columns))}
-    names = [name for name, _ in Counter(name for column in columns for name in column).most_common()]
-    same = {value_of(name, options): label for name, label in options.same.items()}
-    missing, kept = {value_of(name, options) for name in options.missing}, dict[str, str]()
-    for name in (*first, *same.values(), *names):
-        kept.setdefault(_key(name, options), normalize_text(name) if options.strip else name)
-    label_of = {name: same.get(value_of(name, options), name) for name in names}
-    gone = {name for name, label in label_of.items() if missing & {value_of(name, options), value_of(label, options)}}
-    return {name: "" if name in gone else kept[_key(label, options)] for name, label in label_of.items()}
-
-
-def _key(name: str, options: ReadOptions) -> str:
-    name = normalize_text(name) if options.strip else name
-    return name.casefold() if options.ignore_case else name
-
-
-def value_of(name: str, options: ReadOptions) -> str | Decimal:
-    """Return what an option that names a label means: a number however it is written, or a text."""
-    return Decimal(name) if is_number(name) else _key(name, options)
-
-
-def join_numbers(names: Iterable[str], options: ReadOptions, first: Sequence[str] = ()) -> Mapping[str, str]:
-    """Return how the labels that are numbers are written, if `are_numbers`.
-
-    Numbers in `first` keep their spelling; if two of these are equal, no number is changed.
-
-    Examples
-    --------
-    >>> from bayesanno.io.read_options import ReadOptions
-    >>> from bayesanno.io.spelling import join_numbers
-    >>> join_numbers(["1", "1.0", "01", "-0", "0", "2.50"], ReadOptions())
-    {'1': '1', '1.0': '1', '01': '1', '-0': '0', '0': '0', '2.50': '2.5'}
-    >>> join_numbers(["1", "1.0", "low", "high"], ReadOptions())
-    {}
-    """
-    judged = [name for name in names if name and name not in options.unsure]
-    numbers = [name for name in judged if is_number(name)]
-    known = {Decimal(name): name for name in first if is_number(name)}
-    if not are_numbers(judged) or len(known) < sum(map(is_number, first)):
-        return {}
-    shortest = dict(known)
-    for name in sorted(map(_without_zeros, numbers), key=lambda name: (len(name), name)):
-        shortest.setdefault(Decimal(name), name)
-    return {name: shortest[Decimal(name)] for name in numbers}
-
-
-def are_numbers(names: Collection[str]) -> bool:
-    """Return whether labels are numbers, apart from missing codes and one other, or a minority with digits as "3-4".
-
-    Examples
-    --------
-    >>> from bayesanno.io.spelling import are_numbers
-    >>> are_numbers(["1", "2", "none"]), are_numbers(["1", "2", "3", "4", "1-2"]), are_numbers(["1", "low", "high"])
-    (True, True, False)
-    """
-    odd = find_odd_numbers(names)
-    return len(odd) <= 1 or (2 * len(odd) < len(names) and all(re.search(r"\d", name) for name in odd))
-
-
-def find_odd_numbers(names: Iterable[str]) -> list[str]:
-    """Return the names that are neither numbers nor codes for missing answers."""
-    return [name for name in names if not is_number(name) and name not in MISSING_CODES]
-
-
-def _without_zeros(number: str) -> str:
-    """Return a number without a plus, the minus of zero, and zeros at the end of decimals."""
-    text = number.removeprefix("+")
-    if "." in text:
-        text = text.rstrip("0").rstrip(".")
-        sign = "-" * text.startswith("-")
-        text = f"{sign}{text.removeprefix('-') or '0'}"
-    return text.removeprefix("-") if not Decimal(text) else text
+    def _value(self, name: str) -> str | Decimal:
+        """Return what an option that names a label means: a number however it is written, or a text."""
+        return Decimal(name) if is_number(name) else self._key(name)

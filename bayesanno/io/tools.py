@@ -1,372 +1,234 @@
-"""Writers for tools that take labels: Label Studio, Argilla, Prodigy and doccano.
+"""Exports of tools, as `tools.toml` describes them, and the few rules that are no paths.
 
-The invariant: what a tool shows for an item comes from its own export, or from a table, unchanged, and without the
-answers of annotators.
+The invariant: what a tool's fields mean stands in the table of that file; a function here only moves fields so that
+paths can read them.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from bayesanno._core.errors import DataError
-from bayesanno._core.wording import listed, nearest, option
-from bayesanno.io.exports.paths import Rows
-from bayesanno.io.sources import open_document
-from bayesanno.io.text_table import ALIASES
-from bayesanno.io.write import write_text
+from bayesanno._core.lazy import pd
+from bayesanno._core.wording import listed, option
+from bayesanno.data.frame import as_text
+from bayesanno.io.paths import parse_cell
+from bayesanno.io.sources import FILE, rows_of
 
-type Record = Mapping[str, Any]
-type Control = tuple[str, str, str]  # of Label Studio: its name, what it labels, its type
+type Tool = Mapping[str, Any]
+type Record = dict[str, Any]
 
-
-@dataclass(frozen=True)
-class Tasks:
-    """The records of a file, by the item that a field names: several, where a tool writes one for each answer."""
-
-    name: str = ""
-    by_item: Mapping[str, Sequence[Record]] = field(default_factory=dict)
-    item: str = ""
-
-    def __iter__(self) -> Iterator[Record]:
-        """Give all records."""
-        return (record for records in self.by_item.values() for record in records)
+_BOX = {"true", "false", "on", ""}  # the cells of a check box of Mechanical Turk
 
 
-@dataclass(frozen=True, kw_only=True)
-class Labels:
-    """The labels of items, as a tool takes them.
-
-    Parameters
-    ----------
-    said : sequence of (str, str, float)
-        Item, label and probability.
-    classes : sequence of str
-        All labels of the fit.
-    agent : str
-        The name of the annotator of these labels.
-    tasks : Tasks
-        What to show for each item; may be empty if the tool does not need it.
-    question, to_name : str, optional
-        The question of Argilla, or the control of Label Studio; and the object that the control labels.
-    """
-
-    said: Sequence[tuple[str, str, float]]
-    classes: Sequence[str]
-    agent: str
-    tasks: Tasks
-    question: str | None = None
-    to_name: str | None = None
-
-    def __iter__(self) -> Iterator[tuple[Record, str, str, float]]:
-        """Give the first record of each item, which may be empty, the item, its label and its probability."""
-        for item, label, score in self.said:
-            yield next(iter(self.tasks.by_item.get(item, ())), {}), item, label, score
+@cache
+def read_tools() -> Mapping[str, Tool]:
+    """Return the tables of `tools.toml` by their names."""
+    return tomllib.loads((files("bayesanno.io") / "tools.toml").read_text(encoding="utf-8"))
 
 
-def _without(record: Record, *names: str) -> dict[str, Any]:
-    return {name: value for name, value in record.items() if name not in names}
+def list_tools() -> list[str]:
+    """Return the names of the formats of tools."""
+    return list(dict.fromkeys(name.split(" ")[0] for name in read_tools()))
 
 
-def _objects(given: Any) -> list[Record]:
-    return [one for one in given if isinstance(one, Mapping)] if isinstance(given, list) else []
+def find_tool(frame: pd.DataFrame, asked: str = "auto") -> Tool | None:
+    """Return the form of export that a table is, by the names of its fields; None if it is none.
 
-
-# ---------------------------------------------------------------------------------------------------- Label Studio
-
-
-def predict_in_label_studio(labels: Labels) -> Iterator[Record]:
-    """Yield predictions with their task's id; or where tasks are given these, each with its prediction.
+    `asked` is the name of a tool, or a file of such a table of the user's own.
 
     Raises
     ------
     DataError
-        If the names of the control are not known, an item is no task's id, or a label is none that the control takes.
+        If it is not of the form that is asked for.
     """
-    from_name, to_name, kind = _find_control(labels)
-    for task, item, label, score in labels:
-        region = {"from_name": from_name, "to_name": to_name, "type": kind, "value": VALUES[kind](label)}
-        prediction = {"model_version": labels.agent, "score": score, "result": [region]}
-        if not labels.tasks.by_item and not (item.isdecimal() and item.isascii()):
-            raise DataError(
-                f"item {item!r} is not a task id of Label Studio, which is a number: to make tasks of a new project, "
-                f"give {option('tasks')}"
-            )
-        shown = _show_task(task, from_name) if labels.tasks.by_item else {}
-        yield {**shown, "predictions": [prediction]} if shown else {"task": int(item), **prediction}
+    if asked.endswith(".toml"):
+        try:
+            return dict(next(iter(tomllib.loads(Path(asked).read_text(encoding="utf-8")).values())))
+        except (OSError, ValueError, StopIteration, TypeError) as error:
+            raise DataError(f"{asked} is no table of a tool: {error or 'it is empty'}") from None
+    possible = {name: tool for name, tool in read_tools().items() if asked in ("auto", name.split(" ")[0])}
+    found = next((tool for tool in possible.values() if _is_of(frame, tool)), None)
+    if found is None and asked != "auto":
+        form, name = next(iter(possible.values()))["form"], frame.attrs["name"]
+        fields = listed(list(map(str, frame.columns)))
+        raise DataError(f"{name} does not have the form of {asked}, {form}: its fields are {fields}")
+    return found
 
 
-def _find_control(labels: Labels) -> Control:
-    """Return the control that the options name, or the only one in the annotations."""
-    question, to_name = labels.question, labels.to_name
-    used = list(dict.fromkeys(_controls(labels.tasks)))
-    fitting = [one for one in used if question in (None, one[0]) and to_name in (None, one[1])]
-    if len(fitting) == 1:
-        return fitting[0]
-    if question is not None and to_name is not None:
-        return question, to_name, "choices"
-    names = [one[0] for one in used]
-    if question is not None and used:
-        raise DataError(
-            f"question is {question!r}, but the tasks were annotated with {listed(names)}: name one of these, or add "
-            f"{option('to_name')}{nearest(question, names)}"
-        )
-    if len(used) > 1:
-        raise DataError(f"the tasks were annotated with {listed(names)}: choose one with {option('question')}")
-    raise DataError(
-        'label-studio needs two names from the labeling interface: for <Choices name="topic" toName="text"> give '
-        f"{option('question', 'topic')} and {option('to_name', 'text')}, or give annotated tasks with {option('tasks')}"
+def _is_of(frame: pd.DataFrame, tool: Tool) -> bool:
+    kind = "zip" if FILE in frame else "json" if frame.attrs["of"] == "json" else "table"
+    known = all(
+        any(fnmatchcase(name, one) for name in frame.columns for one in each.split("|")) for each in tool["has"]
+    )
+    lists = (cell for name in tool.get("inside", {}) if name in frame for cell in frame[name].map(parse_cell) if cell)
+    first = next((cell[0] for cell in lists if isinstance(cell, list)), None)
+    inside = not isinstance(first, Mapping) or any(name in first for name in tool.get("inside", {}).values())
+    return (
+        known
+        and (inside or not tool.get("inside"))
+        and tool.get("file", kind) == kind
+        and (kind != "zip" or "file" in tool)
     )
 
 
-def _controls(tasks: Tasks) -> Iterator[Control]:
-    """Yield the controls in the results of annotations and predictions."""
-    for task in tasks:
-        for name in ("annotations", "completions", "predictions"):
-            for annotation in _objects(task.get(name)):
-                for region in _objects(annotation.get("result")):
-                    from_name, to_name, kind = (str(region.get(what)) for what in ("from_name", "to_name", "type"))
-                    if kind in VALUES:
-                        yield from_name, to_name, kind
-
-
-def _show_task(task: Record, control: str) -> Record:
-    """Return a task for import; its data are the fields of JSON_MIN, or of a table, that are not answers."""
-    if isinstance(task.get("data"), Mapping):
-        return {name: task[name] for name in ("id", "data", "meta") if name in task}
-    if "annotation_id" not in task:
-        return {"data": task}
-    of_answers = ("annotator", "annotation_id", "created_at", "updated_at", "lead_time")  # in JSON_MIN
-    return {"id": task.get("id"), "data": _without(task, "id", control, *of_answers)}
-
-
-def _number(label: str) -> int | float:
-    try:
-        value = float(label)
-        return int(value) if value.is_integer() else value
-    except (ValueError, OverflowError):
-        raise DataError(f"label {label!r} is not a number, but the control of these tasks takes numbers") from None
-
-
-VALUES: Mapping[str, Callable[[str], Record]] = {
-    "choices": lambda label: {"choices": [label]},
-    "taxonomy": lambda label: {"taxonomy": [label.split("/")]},  # as they are read
-    "rating": lambda label: {"rating": _number(label)},
-    "number": lambda label: {"number": _number(label)},
-    "pairwise": lambda label: {"selected": label},
-}
-
-# --------------------------------------------------------------------------------------------------------- Argilla
-
-OF_QUESTION = (".responses", ".suggestion")  # endings of a question's fields in flat records
-
-
-def suggest_in_argilla(labels: Labels) -> Iterator[Record]:
-    """Yield the records with the suggestion, and without the responses, which Argilla has.
-
-    Raises
-    ------
-    DataError
-        If the name of the question is not known, or a label is no rating.
-    """
-    answers = list(_answers(labels.tasks))
-    asked = list(dict.fromkeys(name for name, _ in answers)) if labels.question is None else [labels.question]
-    if len(asked) != 1:
-        raise DataError(
-            f"argilla needs one question, but {labels.tasks.name} has answers to {listed(asked) or 'none'}: name it "
-            f"with {option('question')}"
-        )
-    example = next((value for name, value in answers if name == asked[0] and value is not None), "")
-    for record, item, label, score in labels:
-        suggestion = {"value": _like(example, label), "score": score, "agent": labels.agent}
-        shown = _show_record(record, labels.tasks.item)
-        yield {"id": item, **shown, "suggestions": {asked[0]: suggestion}, "responses": {}}
-
-
-def _answers(tasks: Tasks) -> Iterator[tuple[str, Any]]:
-    """Yield the name of each question with answers, and an answer or None."""
-    for record in tasks:
-        for where in ("responses", "suggestions"):
-            of_question = record.get(where)
-            for name, given in of_question.items() if isinstance(of_question, Mapping) else ():
-                one = given[0] if isinstance(given, list) and given else given
-                yield name, one.get("value") if isinstance(one, Mapping) else None
-        for name, given in record.items():
-            for ending in OF_QUESTION:
-                if name.endswith(ending):
-                    yield name.removesuffix(ending), given[0] if isinstance(given, list) and given else given
-
-
-def _like(example: Any, label: str) -> Any:
-    """Return a label in the form of an example answer: in a list, as a number, or as text."""
-    if isinstance(example, list):
-        return [label]
-    if not isinstance(example, int):
-        return label
-    if not label.removeprefix("-").isdecimal():
-        raise DataError(f"label {label!r} is not a whole number, but the question of these records takes ratings")
-    return int(label)
-
-
-def _show_record(record: Record, item: str) -> Record:
-    """Return a record without answers: its fields, metadata and vectors."""
-    if isinstance(record.get("fields"), Mapping):
-        return {
-            name: record[name] for name in ("fields", "metadata", "vectors") if record.get(name) or name == "fields"
+def prepare(frame: pd.DataFrame, tool: Tool, label: str | None) -> Iterator[tuple[str, Record]]:
+    """Yield the place and the fields of each record, in a form that the paths of a tool read."""
+    change: Callable[[Record, str | None], Record] = _CHANGES.get(tool.get("prepare", ""), lambda record, _: record)
+    rename, several = tool.get("rename", {}), "workflow_id" in frame and frame["workflow_id"].nunique() > 1
+    boxes = {name for name in frame.columns if re.fullmatch(r"Answer\..+\..+", name) and
+             {"true", "on"} & (said := {*as_text(frame[name]).str.casefold()}) and said <= _BOX}  # fmt: skip
+    for number, (shown, cells) in enumerate(rows_of(frame), 1):
+        record = {
+            rename.get(name, name) if rename.get(name) not in cells else name: cell for name, cell in cells.items()
         }
-    shown = _without(record, item, "id", "status", "_server_id", "inserted_at", "updated_at").items()
-    fields = {name: value for name, value in shown if value is not None and not any(end in name for end in OF_QUESTION)}
-    return {"fields": fields}
+        try:
+            yield shown, change({**record, "number": number, "several": several, "boxes": boxes}, label)
+        except DataError as error:
+            raise DataError(f"{shown}: {error}") from None
 
 
-# --------------------------------------------------------------------------------------------- Prodigy and doccano
+# --------------------------------------------------------------------------------------- rules that are no paths
 
 
-def choose_in_prodigy(labels: Labels) -> Iterator[Record]:
-    """Yield the tasks, each with its labels as options, the label accepted, and its probability shown below."""
-    for task, _, label, score in labels:
-        options, meta = task.get("options"), task.get("meta")
-        ids = {str(one.get("id")): one.get("id") for one in _objects(options)}
-        if not ids.keys() >= {*labels.classes}:
-            options, ids = [{"id": name, "text": name} for name in labels.classes], {}
-        # Prodigy makes a new hash of the task, since its options may change.
-        yield {
-            **_without(task, "label", "_task_hash", "_timestamp"),
-            "options": options,
-            "accept": [ids.get(label, label)],
-            "score": score,
-            "meta": {**(meta if isinstance(meta, Mapping) else {}), "probability": round(score, 3)},
-            "answer": "accept",
-            "_view_id": "choice",
-            "_annotator_id": labels.agent,
-            "_session_id": labels.agent,
-        }
+def _label_studio(record: Record, _: str | None) -> Record:
+    for name in ("annotations", "predictions"):
+        record[name] = several = parse_cell(record.get(name)) or []
+        if not isinstance(several, list):
+            raise DataError(f"{name} is a text, but must be a list")
+        if any(isinstance(one, int) for one in several) and name == "predictions":
+            record[name] = []  # ids alone
+        for one in (one for one in several if isinstance(one, Mapping)):
+            for result in one.get("result") or ():
+                value = result.get("value") or {}
+                if isinstance(paths := value.get("taxonomy"), list):  # a path of labels is one label
+                    value["taxonomy"] = ["/".join(map(str, path)) if isinstance(path, list) else path for path in paths]
+    return record
 
 
-def label_in_doccano(labels: Labels) -> Iterator[Record]:
-    """Yield the texts with their labels; doccano shows the other fields of a record as metadata."""
-    for record, _, label, score in labels:
-        shown = _without(record, "label", "labels", "cats", "Comments")
-        yield {**shown, "label": [label], "probability": score, "labelled_by": labels.agent}
+def _minimal(record: Record, label: str | None) -> Record:
+    names = [name for name in record if name not in ("number", "several", "boxes")]
+    asked = (
+        names[names.index("id") + 1 : names.index("annotator")] if names.index("id") < names.index("annotator") else []
+    )
+    if label is None and not asked:
+        raise DataError(f"CSV of Label Studio does not mark the columns of questions: name one of {listed(names)} with "
+                        f"{option('label')}")  # fmt: skip
+    said = {name: parse_cell(record[name]) for name in (asked if label is None else [label]) if name in record}
+    return record | {"said": [{"question": name, "label": plain} for name, value in said.items()
+                              if (plain := _unwrap(value)) not in (None, "")]}  # fmt: skip
 
 
-# ------------------------------------------------------------------------------------------------------- all tools
+def _unwrap(value: Any) -> Any:
+    """Return an answer of JSON_MIN without its wrapping."""
+    (value,) = value if isinstance(value, list) and len(value) == 1 else (value,)
+    known = ("choices", "rating", "taxonomy", "selected", "number")
+    key = next((key for key in known if isinstance(value, Mapping) and key in value), None)
+    inner = value if key is None else value[key]
+    return ["/".join(map(str, one)) if isinstance(one, list) else one for one in inner] if key == "taxonomy" else inner
 
 
-@dataclass(frozen=True, kw_only=True)
-class Tool:
-    """A tool that labels are exported to.
-
-    Parameters
-    ----------
-    write : callable
-        (labels) -> the records that the tool takes.
-    lines : bool
-        Whether these are JSON Lines, or else a list.
-    takes : tuple of str
-        Which options it has, beside `tasks`, `item` and `agent`.
-    needs_tasks : bool
-        Whether it needs the data to show for each item.
-    item : str
-        The field of its own exports that names an item.
-    shows : tuple of str
-        The fields that it can show: a task has one or more of them.
-    """
-
-    write: Callable[[Labels], Iterable[Record]]
-    lines: bool = False
-    takes: tuple[str, ...] = ()
-    needs_tasks: bool = True
-    item: str = "id"
-    shows: tuple[str, ...] = ()
+def _prodigy(record: Record, _: str | None) -> Record:
+    answer, accept = record.get("answer"), parse_cell(record.get("accept"))
+    if answer not in ("accept", "reject", "ignore"):
+        raise DataError(f"answer is {answer!r}, but must be one of 'accept', 'reject', 'ignore'")
+    if isinstance(accept, list):
+        options = {str(one.get("id")) for one in parse_cell(record.get("options")) or () if isinstance(one, Mapping)}
+        odd = next((str(one) for one in accept if options and str(one) not in options), None)
+        if odd is not None:
+            raise DataError(f"{odd!r} in accept is not one of the options {listed(sorted(options))}")
+        return record | {"label": "", "said": accept if answer == "accept" else None}
+    if not record.get("label"):
+        raise DataError("this line has no label: only choices, and labels to accept or reject, are read, not spans")
+    return record | {"said": answer}
 
 
-TOOLS = {
-    "label-studio": Tool(write=predict_in_label_studio, takes=("question", "to_name"), needs_tasks=False),
-    "argilla": Tool(write=suggest_in_argilla, takes=("question",)),
-    "prodigy": Tool(
-        write=choose_in_prodigy, lines=True, item="_input_hash", shows=("text", "html", "image", "audio", "video")
-    ),
-    "doccano": Tool(write=label_in_doccano, lines=True, shows=("text", "data")),
-}
+def _argilla(record: Record, _: str | None) -> Record:
+    responses, suggestions = ({**(parse_cell(record.get(name)) or {})} for name in ("responses", "suggestions"))
+    for name, cell in record.items():
+        value, question = parse_cell(cell), name.removesuffix(".responses")
+        of_old = value[0] if isinstance(value, list) and value else value
+        if question != name:
+            columns = {"value": value, "user_id": parse_cell(record.get(f"{name}.users")),
+                       "status": parse_cell(record.get(f"{name}.status"))}  # fmt: skip
+            responses[question] = _zip({one: column for one, column in columns.items() if column})
+        elif isinstance(of_old, Mapping) and of_old.keys() >= {"user_id", "value"}:
+            responses[name] = value if isinstance(value, list) else _zip(value)
+        for ending, beside in ((".suggestion", ".agent"), ("-suggestion", "-metadata")):
+            if name.endswith(ending) and value is not None:
+                by = parse_cell(record.get(name + beside))
+                agent = by.get("agent") if isinstance(by, Mapping) else by
+                suggestions[name.removesuffix(ending)] = {"value": value, "agent": agent}
+    for several in responses.values():
+        for one in several:
+            one |= {"user_id": None if one.get("user_id") == "None" else one.get("user_id")}
+    return {name: cell for name, cell in record.items() if name not in responses} | {
+        "responses": responses, "suggestions": suggestions}  # fmt: skip
 
 
-def find_tool(name: str, given: Mapping[str, Any]) -> Tool:
-    """Return the tool of this name, if it takes the options that are given.
-
-    Raises
-    ------
-    DataError
-        If there is none, an option does not apply to it, or its tasks are lacking.
-    """
-    if name not in TOOLS:
-        table = "; labels.csv, or label_table(fit), has soft labels and what cleanlab reports"
-        raise DataError(
-            f"labels cannot be exported to {name!r}: choose one of {listed([*TOOLS])}{nearest(name, TOOLS)}"
-            f"{table if name in ('cleanlab', 'soft-labels') else ''}"
-        )
-    tool = TOOLS[name]
-    for argument, value in given.items():
-        if value is not None and argument not in (*tool.takes, "tasks", "item", "agent"):
-            raise DataError(f"{option(argument)} does not apply to {name}: leave it out")
-    if tool.needs_tasks and given["tasks"] is None:
-        raise DataError(
-            f"{name} shows the text or other data of each item, and a fit does not hold them: give the tool's own "
-            f"export, or a table of items, with {option('tasks')}"
-        )
-    if given["item"] is not None and given["tasks"] is None:
-        raise DataError(f"{option('item')} names a field of tasks: leave it out, or give {option('tasks')}")
-    return tool
+def _zip(columns: Mapping[str, Any]) -> list[Record]:
+    sizes = {name: len(column or ()) for name, column in columns.items()}
+    if len({*sizes.values()}) > 1:
+        said = ", ".join(f"{size} of {name}" for name, size in sizes.items())
+        raise DataError(f"the lists differ in length, {said}: export the records again")
+    return [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
 
 
-def read_tasks(source: Any, name: str, item: str | None = None) -> Tasks:
-    """Read what a tool shows for each item: the records of its own export, or the rows of a table.
-
-    Parameters
-    ----------
-    source : path, DataFrame or list of dict
-    name : str
-        The tool.
-    item : str, optional
-        The field of the item, a path to it, or a template over fields. The default is the tool's own field, or a column
-        whose name is an alias of item.
-
-    Raises
-    ------
-    DataFileError
-        If there is no such file.
-    DataError
-        If it has no records, one has no item, or none has what the tool shows.
-    """
-    document, shows = open_document(source), TOOLS[name].shows
-    records = [record for each in document.files.values() or [document] for record in each.records()]
-    if not records:
-        raise DataError(f"{document.name} has no tasks: give the tool's own export, or a table of items")
-    first = records[0].as_object()
-    usual = [*dict.fromkeys((TOOLS[name].item, *ALIASES["item"], "id"))]
-    found = [own for one in usual for own in first if own.casefold() == one] if item is None else [item]
-    if not found:
-        looked = f"looked for {listed(usual)} among {listed([*first])}"
-        raise DataError(f"{document.name} has no field for the item: {looked}; name it with {option('item')}")
-    rows = Rows({"item": found[0]}, first)
-    by_item: dict[str, list[Record]] = {}
-    for record in records:
-        for row in rows.read(record):
-            by_item.setdefault(row.item.as_text("item"), []).append(record.as_object())
-    rows.check(lambda: iter(records), ["item"])
-    if "" in by_item:
-        place = next(record.place for record in records if record.given is by_item[""][0])
-        raise DataError(f"{place}: {found[0]} is missing: fill it in, or name another field with {option('item')}")
-    tasks = Tasks(document.name, by_item, found[0])
-    if shows and not any(isinstance(task.get(what), str) for task in tasks for what in shows):
-        raise DataError(f"{tasks.name} has nothing that {name} can show: add a field {' or '.join(shows)}")
-    return tasks
+def _melt(record: Record, start: str) -> Iterable[tuple[str, str, Any]]:
+    return ((name[len(start) :], name, cell) for name, cell in record.items() if name.startswith(start))
 
 
-def write_records(records: Iterable[Record], path: Path, *, lines: bool) -> None:
-    """Write records as JSON Lines, or as a list, one on each line."""
-    said = [json.dumps(record, ensure_ascii=False, default=str) for record in records]  # str for dates of a table
-    write_text(path, "".join(f"{one}\n" for one in said) if lines else "[\n" + ",\n".join(said) + "\n]\n")
+def _mturk(record: Record, _: str | None) -> Record:
+    said: dict[str, Record] = {}
+    for name, column, cell in _melt(record, "Answer."):
+        cell = parse_cell(cell)
+        question, _, box = name.rpartition(".")
+        if column == "Answer.taskAnswers":
+            if not isinstance(cell, list):
+                raise DataError(f"{column}: this is not JSON: {str(cell)[:60]!r}; download the file again")
+            for asked, answer in (pair for form in cell for pair in form.items()):
+                boxes = isinstance(answer, Mapping) and all(isinstance(one, bool) for one in answer.values())
+                inner = answer.get("label", answer) if isinstance(answer, Mapping) and "label" in answer else answer
+                said[asked] = {"label": [one for one, on in answer.items() if on] if boxes else inner, "column": asked}
+        elif column in record["boxes"]:
+            several = said.setdefault(question, {"label": [], "column": f"Answer.{question}"})["label"]
+            several += [box] if str(cell).casefold() in ("true", "on") else []
+        else:
+            said[name] = {"label": cell, "column": column}
+    return record | {"said": [{"question": name, **one} for name, one in said.items()]}
+
+
+def _toloka(record: Record, _: str | None) -> Record:
+    inputs = [cell for name, cell in record.items() if name.startswith("INPUT:")]
+    if "ASSIGNMENT:task_id" not in record and len(inputs) == 1:
+        record["ASSIGNMENT:task_id"] = inputs[0]
+    said = [{"question": question, "column": name, "label": cell, "control": record.get(f"GOLDEN:{question}")}
+            for question, name, cell in _melt(record, "OUTPUT:")]  # fmt: skip
+    return record | {"said": said}
+
+
+def _zooniverse(record: Record, _: str | None) -> Record:
+    answers = parse_cell(record["annotations"])
+    if not isinstance(answers, list):
+        raise DataError(f"annotations: this is not JSON: {str(answers)[:60]!r}; download the file again")
+    start = f"{record['workflow_id']}/" if record["several"] else ""
+    return record | {"annotations": [{**one, "task": f"{start}{one.get('task')}"} for one in answers]}
+
+
+_CHANGES = {"label_studio": _label_studio, "minimal": _minimal, "prodigy": _prodigy, "argilla": _argilla,
+            "mturk": _mturk, "toloka": _toloka, "zooniverse": _zooniverse}  # fmt: skip
+
+
+def notes_of(frame: pd.DataFrame, tool: Tool) -> str | None:
+    """Return what an export leaves out; None if it has everything."""
+    note = tool.get("note")
+    if note is None or note["path"] not in frame:
+        return None
+    return note["text"] if as_text(frame[note["path"]]).str.fullmatch(note["pattern"]).any() else None

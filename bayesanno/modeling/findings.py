@@ -94,6 +94,7 @@ OPTIONS = {
     "steps": ("method_options={'steps': ...}", "--method-option steps=..."),
     "restarts": ("method_options={'restarts': ...}", "--method-option restarts=..."),
     "labels": ("labels=[...]", "--labels A,B,..."),
+    "without": ("read_annotations(..., without=[...])", "--without A,B,..."),
     "adjust": ("Adjust them: bayesanno.adjust(fit)", "Leave out --no-adjust"),
 }
 

@@ -66,7 +66,7 @@ def test_named_data_are_counted_and_described():
     data, described = read_for(mixture, "@table14", DataOptions())
     assert (data.n_items, int(data.trials.sum())) == (10_000, 30_000)
     assert described.startswith("30,000 answers to 10,000 items, ")
-    assert read_for(mixture, "@table9", DataOptions(positive="2"))[0].successes.sum() == 8898
+    assert read_for(mixture, "@table9", gather_options(positive="2"))[0].successes.sum() == 8898
 
 
 def test_a_fit_of_counts_writes_its_files(tmp_path, monkeypatch):

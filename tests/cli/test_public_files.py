@@ -15,7 +15,7 @@ import typer
 import bayesanno as ba
 from bayesanno.cli.app import app
 from bayesanno.cli.for_model import read_for
-from bayesanno.cli.options import ReadingForModel, gather_options
+from bayesanno.cli.options import ReadingForModel, gather_options, one_source, options_of
 from tests.io.exports.shapes import FILES, SHAPES
 
 GUIDE = Path(__file__).parents[2] / "notebooks" / "guide.md"
@@ -160,12 +160,12 @@ def read_as_commanded(command, folder):
     """Return what a command of the guide reads, and the name of its file; the file is written first."""
     arguments = shlex.split(command.replace("│", "|"))
     parsed = typer.main.get_group(app).commands[arguments[1]].make_context("", arguments[2:]).params
-    name = parsed["data"]
+    name = one_source(parsed["data"])
     if name in TEXTS:
         (folder / name).write_text(TEXTS[name])
     else:
         write_cleanlab(folder / name)
-    options = gather_options(**{key: parsed[key] for key in ReadingForModel.__annotations__ if key in parsed})
+    options = gather_options(**{key: parsed[key] for key in options_of(ReadingForModel) if key in parsed})
     data, _ = read_for(ba.get_model(parsed.get("model", "mace")), str(folder / name), options)
     return data, name
 

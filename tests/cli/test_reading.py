@@ -12,7 +12,7 @@ from tests.cli.within import run as run_in
 BY_EM = ("--method", "em", "--seed", "1", "--no-report")
 OPTIONS = ("--item", "{system}/{segment}", "--label", "said", "--missing", "-", "--ignore-case", "--same", "dgo=dog",
            "--separator", " ")  # fmt: skip
-READING = {"item": "{system}/{segment}", "label": ["said"], "missing": ["-"], "ignore_case": True}
+READING = {"item": "{system}/{segment}", "label": ["said"], "missing": "-", "ignore_case": True}
 READING |= {"same": {"dgo": "dog"}, "separator": " "}
 
 

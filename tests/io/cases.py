@@ -2,17 +2,14 @@
 
 import ast
 import re
+from contextlib import suppress
 
 import pytest
 
 from bayesanno._core.errors import DataError
 from bayesanno._core.wording import on_command_line
-from bayesanno.io.annotations import read_annotations
-
-OPTIONS = (
-    "item|annotator|label|columns|pairs|format|transpose|multi_label|count|no_header|separator|missing|predictions"
-)
-ADVICE = re.compile(rf"\b({OPTIONS})=('[^']*'|True|\.\.\.)")
+from bayesanno.io.names import Question
+from bayesanno.io.read import read_annotations, read_table
 
 
 def reading(cases):
@@ -45,41 +42,44 @@ def refusing(cases, name=None, *, lines=False):
     return check
 
 
-def follow(message, said, open_roles):
-    """Return the options of the part of a message that begins with some words."""
-    part = message[message.index(said) :]
-    part = re.split(r"; " if said.startswith("or ") else r"; (?=if |to |for )|, (?=or )", part)[0]
-    found = dict(reversed(ADVICE.findall(part)))
-    known = {name: open_roles.get(name) if value == "..." else ast.literal_eval(value) for name, value in found.items()}
-    return {name: value for name, value in known.items() if value is not None}
+def commands_in(error):
+    """Return the options of each command of an error, which is at most three lines after one of at most 160 letters."""
+    first, *commands = str(error).splitlines()
+    assert len(commands) <= 3
+    assert len(first) <= 160 or not commands
+    calls = [ast.parse(command.strip(), mode="eval").body for command in commands]
+    return [{each.arg: ast.literal_eval(each.value) for each in call.keywords} for call in calls]
 
 
 def advising(cases):
-    """Return a test that what an error advises is read, and is advised on the command line too.
+    """Return a test that each command of an error reads the table or asks another question, and the first one reads it.
 
-    A case is (content, open roles, words, expected, options). The open roles are the columns of those that the error
-    leaves open, the words are those before the advice, and the data that are then read have the expected items,
-    annotators and labels, or number of answers.
+    A case is (content, expected, options): the data that are then read have the expected items, annotators and labels,
+    or number of answers.
     """
 
     @pytest.mark.parametrize("which", cases)
     def check(keep, which):
-        content, open_roles, said, expected, *given = cases[which]
+        content, expected, *given = cases[which]
         source, given = keep(content, "answers.csv") if isinstance(content, str) else content, dict(*given)
         with pytest.raises(DataError) as refused:
             read_annotations(source, **given)
-        advised = follow(str(refused.value), said, open_roles)
-        assert advised
-        data = read_annotations(source, **{**given, **advised})
+        ways = commands_in(refused.value)
+        assert ways
+        for way in ways:
+            with suppress(Question):
+                read_table(source, **way)
+        data = read_annotations(source, **{**given, **ways[0]})
         if isinstance(expected, int):
             assert data.n_annotations == expected
         else:
             assert (data.items, data.annotators, data.labels) == tuple(expected.values())
         with on_command_line(), pytest.raises(DataError) as refused_there:
             read_annotations(source, **given)
-        shown = str(refused_there.value)
-        for name, value in advised.items():
-            assert f"--{name.replace('_', '-')}" in shown
-            assert value is True or value in open_roles.values() or str(value) in shown
+        _, *shown = str(refused_there.value).splitlines()
+        assert len(shown) == len(ways)
+        for line, way in zip(shown, ways, strict=True):
+            assert line.startswith("  bayesanno read ")
+            assert all(f"--{name.replace('_', '-')}" in line for name in way)
 
     return check

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bayesanno.io.annotations import read_annotations
+from bayesanno.io.read import read_annotations
 
 pytest.register_assert_rewrite("tests.io.cases")
 

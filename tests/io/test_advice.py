@@ -6,42 +6,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayesanno._core.errors import DataError
-from bayesanno.io.annotations import read_annotations
+from bayesanno.io.read import read_annotations
 from tests.io.cases import advising
 
 RATERS = ("rater_1", "rater_2")
 LONG = {"items": ("a", "b"), "annotators": ("ada", "bo"), "labels": ("x", "y")}
 ROWS = "a,ada,x\na,bo,y\nb,ada,x\nb,bo,x\n"
 
-# name of a case: the text, what the column of each role is if the error leaves it open, the words before the advice
-# that fits, and what is then read: items, annotators, labels
+WIDE = {"items": ("a", "b"), "annotators": RATERS, "labels": ("x", "y")}
+
+# name of a case: the text, and what the first command reads: items, annotators, labels
 CASES = {
-    "wide": ("item,ada,bo\na,x,y\nb,x,x\n", {}, "if each column is one", LONG),
-    "long": (f"item,who,said\n{ROWS}", {"annotator": "who", "label": "said"}, "if each row is an answer", LONG),
-    "votes": ("id,x,y\na,2,0\nb,1,1\n", {}, "if columns are labels", {**LONG, "annotators": ("anyone",)}),
-    "no annotator": (f"item,who,label\n{ROWS}", {"annotator": "who"}, "name it", LONG),
-    "no item and label": (f"unknown,worker,said\n{ROWS}", {"item": "unknown", "label": "said"}, "name them", LONG),
-    "transposed": ("worker,a,b\nada,x,x\nbo,y,x\n", {}, "if a row is an annotator", LONG),
-    "transposed, unknown": (
-        "who,a1,a2\nada,x,x\nbo,y,x\n", {}, "with transpose=True", {**LONG, "items": ("a1", "a2")}, {"transpose": True},
+    "wide": ("item,ada,bo\na,x,y\nb,x,x\n", LONG),
+    "names with an alias as a word": (
+        f"Tweet No., Annotator name,Emotion (main)\n{ROWS}", LONG
     ),
-    "no pairs": ("item,model_a,model_b,judge,winner\na,m,n,ada,x\nb,m,n,bo,y\n", {}, "if not", LONG),
-    "two items": (f"id,text,{ROWS[:0]}annotator,label\na,p,ada,x\na,p,bo,y\nb,q,ada,x\n", {}, "choose one with", LONG),
-    "two annotators": ("item,worker,coder,label\na,ada,z,x\na,bo,z,y\nb,bo,z,y\n", {}, "choose one with", LONG),
-    "an id twice": ("id,rater_1,rater_2\na,x,\na,,y\nb,x,x\n", {}, "or use", {**LONG, "annotators": RATERS}),
-    "a number beside names, left out": (
-        "id,rater_1,rater_2,n\na,x,y,7\nb,x,x,8\n", {}, "to leave out the number",
-        {**LONG, "annotators": RATERS},
-    ),
-    "a number beside names, used": (
-        "id,rater_1,rater_2,n\na,x,y,1\nb,x,x,1\n", {}, "to leave out the names",
-        {**LONG, "items": ("1", "2"), "annotators": RATERS},
-    ),
-    "blanks": ("item annotator label\na ada x\na bo y\nb bo x\n", {}, "if ' ' separates", LONG),
-    "a code": (
-        f"item,worker,label\n{ROWS}b,cy,NA\n", {}, "if it stands for", {**LONG, "annotators": ("ada", "bo", "cy")},
-        {"labels": ["x", "y"]},
-    ),
+    "votes": ("id,x,y\na,2,9\nb,1,1\n", {**LONG, "annotators": ("anyone",)}),
+    "votes beside texts": ("id,text,x,y\na,so it is,2,0\nb,no,1,1\n", {**LONG, "annotators": ("anyone",)}),
+    "answers without names": ("instance_id,level\na,x\na,y\nb,x\n", {**LONG, "annotators": ("anyone",)}),
+    "no item and label": (f"unknown,worker,said\n{ROWS}", LONG),
+    "no pairs": ("item,model_a,model_b,judge,winner\na,m,n,ada,m\nb,m,n,bo,n\n",
+                 {**LONG, "labels": ("model_a", "model_b")}),
+    "two items": ("id,text,annotator,label\na,p,ada,x\na,p,bo,y\nb,q,ada,x\n", LONG),
+    "two annotators": ("item,worker,coder,label\na,ada,z,x\na,bo,z,y\nb,bo,z,y\n", LONG),
+    "an id twice": ("id,rater_1,rater_2\na,x,\na,,y\nb,x,x\n", WIDE),
+    "a number beside names": ("id,rater_1,rater_2,n\na,x,y,7\nb,x,x,8\n", WIDE),
+    "blanks": ("item annotator label\na ada x\na bo y\nb bo x\n", LONG),
+    "transposed": ("who,a1,a2\nada,x,x\nbo,y,x\n", {**LONG, "items": ("a1", "a2")}, {"transpose": True}),
+    "several labels": ("item,annotator,label\na,ada,x|y\na,bo,x\nb,ada,y\n", 6),
+    "one-hot": ("id,rater_id,joy,anger\na,ada,1,0\na,bo,0,1\n", 4),
 }  # fmt: skip
 test_what_an_error_advises_is_read = pytest.mark.filterwarnings("ignore::bayesanno.errors.NamesWarning")(
     advising(CASES)

@@ -1,13 +1,11 @@
 """Names spelt in two ways are taken for two, and the reader says so; codes of missing answers are labels, and too."""
 
-import warnings
-
 import pandas as pd
 import pytest
 
 import bayesanno as ba
 from bayesanno._core.errors import NamesWarning
-from bayesanno.io.names import find_alike, warn_of_rare
+from bayesanno.io.check import find_alike
 
 ROWS = [("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "ada", "no"), ("s2", "bo", "no")]
 ALIKE = [
@@ -24,7 +22,7 @@ def test_names_that_differ_in_spelling_alone_are_found_and_no_others():
 
 def test_gold_of_another_column_is_warned_of_as_no_label_can_be_right():
     frame = pd.DataFrame(ROWS, columns=["item", "annotator", "label"]).assign(gold=["good", "good", "bad", "bad"])
-    none = "none of the true labels 'bad', 'good' is among the labels"
+    none = "strange-gold: 'bad', 'good' among the true labels are no labels"
     for labels in (None, ["yes", "no"]):
         with pytest.warns(NamesWarning, match=none):
             ba.read_annotations(frame, labels=labels)
@@ -35,17 +33,17 @@ def test_gold_of_another_column_is_warned_of_as_no_label_can_be_right():
 
 
 def misspelt(**counts):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        warn_of_rare("table", [name for name, n in counts.items() for _ in range(n)])
-    return [str(each.message) for each in caught]
+    answers = [name for name, n in counts.items() for _ in range(n)]
+    table = pd.DataFrame({"item": range(len(answers)), "annotator": "a", "label": answers})
+    doubts = ba.check_table(table)
+    return (doubts["message"] + " " + doubts["remedy"])[doubts["code"] == "typo"].tolist()
 
 
 def test_a_rare_label_a_letter_away_may_be_misspelt():
     for name in ("postive", "positve", "possitive", "posotive", "psoitive", "positiv"):
         (said,) = misspelt(**{name: 2, "positive": 30, "negative": 30})
-        assert said.startswith(f"table: label {name!r} (2 answers) may be a misspelling of 'positive' (30)")
-        assert f"use same={{{name!r}: 'positive'}}; if it is no label, use missing={name!r}" in said
+        assert said.startswith(f"Label {name!r} (2 answers) may be a misspelling of 'positive' (30 answers).")
+        assert f"Use same={{{name!r}: 'positive'}}, missing={name!r} if it is no label" in said
     for name, n in (("postive", 4), ("ositive", 1), ("possibly", 1), ("positivity", 1), ("neutral", 1)):
         assert misspelt(**{name: n, "positive": 30, "negative": 30}) == []
     assert misspelt(grade1=1, grade2=50, yes=50, yea=1) == []
@@ -56,7 +54,7 @@ def test_doubles_are_said_once(read):
     with pytest.warns(NamesWarning) as caught:
         assert read(text).n_annotations == 6
     (said,) = [str(each.message) for each in caught]
-    assert said.startswith("answers.csv, line 4: this answer and 2 others repeat", said.index("answers.csv"))
+    assert "duplicates: 3 answers repeat an earlier one by the same annotator, the first in line 4" in said
     assert read(text.replace("1,ada,yes\n1,bo,no\n1", "1,ada,no\n1,bo,no\n1")).n_annotations == 6
 
 
@@ -64,7 +62,7 @@ class TestMissingCodes:
     TEXT = "item,rater1,rater2,rater3\n1,yes,yes,NA\n2,no,NA,no\n3,NA,no,yes\n4,NA,NA,yes\n"
 
     def test_they_are_labels_and_named_until_they_are_declared_missing(self, read):
-        with pytest.warns(NamesWarning, match=r"'NA' may stand for missing answers.*\(5 of 12 answers\).*missing='NA'"):
+        with pytest.warns(NamesWarning, match=r"'NA' may stand for missing answers.*\(5 answers\).*missing='NA'"):
             assert read(self.TEXT).labels == ("NA", "no", "yes")
         data = read(self.TEXT, missing="NA")
         assert (data.labels, data.n_annotations, data.items) == (("no", "yes"), 7, ("1", "2", "3", "4"))

@@ -48,7 +48,7 @@ def test_names_of_systems_and_questions_find_what_is_known_of_both(both, refuses
     assert both(rows, of_pairs, pairs="a,b").item_columns["language"].names == ["de", "en", "fr"]
     with pytest.warns(NamesWarning, match=r"items.csv: left out 1 item without comparisons, such as 'q3'"):
         assert both(rows, "item,language\nq1,de\nq2,fr\nq3,fr\n", pairs="a,b").n_items == 3
-    with refuses(DataError, r"items.csv: column 'a' is also one of pairs="):
+    with refuses(DataError, r"items.csv: column 'a' is also one of the annotations"):
         both(rows, "item,a\nq1,x\n", pairs="a,b")
 
 

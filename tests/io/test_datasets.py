@@ -12,8 +12,8 @@ import requests
 
 from bayesanno._core.errors import DataError, DataFileError
 from bayesanno.io import datasets
-from bayesanno.io.annotations import read_annotations
 from bayesanno.io.datasets import list_datasets, load_named
+from bayesanno.io.read import read_annotations
 from tests.io.simulated import make_judges
 from tests.models.oracles_model_a import TABLE9, TABLE14_COUNTS
 

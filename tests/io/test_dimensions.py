@@ -53,8 +53,8 @@ def test_labels_are_declared_for_some_of_the_dimensions_or_for_all(table):
 
 def test_a_table_is_read_once_whatever_the_number_of_dimensions(table, monkeypatch):
     parsed = []
-    real = sources.read_bytes
-    monkeypatch.setattr(sources, "read_bytes", lambda *given: parsed.append(given) or real(*given))
+    real = sources._read
+    monkeypatch.setattr(sources, "_read", lambda *given: parsed.append(given) or real(*given))
     read_multi_annotations(table, ["focus", "polarity", "note"])
     assert len(parsed) == 1
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.io.annotations import read_annotations
-from bayesanno.io.count_tables import read_counts
+from bayesanno.io.counts import read_counts
+from bayesanno.io.read import read_annotations
 from bayesanno.io.write import write_table
 from tests.io.cases import reading
 

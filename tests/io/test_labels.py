@@ -10,8 +10,8 @@ import pytest
 import bayesanno as ba
 from bayesanno._core.errors import DataError
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.io.added import add_annotations
-from bayesanno.io.dimensions import read_multi_annotations
+from bayesanno.io.beside import add_annotations
+from bayesanno.io.read import read_multi_annotations
 
 MISREAD = (
     "item,ann_1,ann_2,ann_3\na,1,1.0,1.0\nb,2,2.0,\nc,3,,3.0\nd,1,2.0,1.0\ne,2,2.0,2.0\nf,3,3.0,3.0\ng,1,1.0,1.0\n"
@@ -64,14 +64,11 @@ class TestNumbers:
         several = read_multi_annotations(table, ["x", "y"], labels={"x": ["1", "2"]})
         assert several.by_dimension["x"].label.tolist() == [0, 0]
 
-    def test_one_cell_that_is_no_number_is_named_and_the_others_stay_numbers(self, read):
+    def test_one_cell_that_is_no_number_leaves_the_others_numbers(self, read):
         text = "item,annotator,label\n1,ada,1\n1,bo,1.0\n2,ada,10\n2,bo,odd\n3,ada,9\n"
-        data, (said,) = warnings_of(read, text)
-        assert data.labels == ("1", "9", "10", "odd")
-        assert "'odd' is the only label that is no number (1 answer): if it is no label, use missing='odd'" in said
+        assert read(text).labels == ("1", "9", "10", "odd")
         data, said = warnings_of(read, text, missing="odd")
         assert (data.labels, data.labels_are_ordered, said) == (("1", "9", "10"), True, [])
-        assert warnings_of(read, text, labels=["1", "odd", "9", "10"])[1] == []
 
 
 DIRTY = (
@@ -85,17 +82,17 @@ class TestSpellings:
     @pytest.mark.parametrize(
         ("options", "labels", "said"),
         [
-            ({}, 7, "or use ignore_case=True and strip=True"),
-            ({"strip": True}, 6, "or use ignore_case=True"),
-            ({"ignore_case": True}, 4, "or use strip=True"),
-            ({"strip": True, "ignore_case": True}, 3, "declare them with labels=..."),
+            ({}, 7, "or use ignore_case=True and strip=True."),
+            ({"strip": True}, 6, "or use ignore_case=True."),
+            ({"ignore_case": True}, 4, "or use strip=True."),
+            ({"strip": True, "ignore_case": True}, 3, "or declare all labels with labels=...."),
             (ALL, 2, None),
         ],
     )
     def test_a_warning_names_the_option_that_joins_labels(self, read, options, labels, said):
         data, messages = warnings_of(read, DIRTY, **options)
         assert data.n_labels == labels
-        assert any(each.endswith(said) for each in messages) if said else not messages
+        assert any(said in each for each in messages) if said else not messages
 
     def test_a_declared_spelling_is_kept(self, read, refuses):
         assert read(DIRTY, **ALL, labels=["BAD", "Very Good"]).labels == ("BAD", "Very Good")
@@ -148,7 +145,6 @@ class TestRareLabels:
             ({"a": 900, "b": 3, "c": 800}, {}),  # letters have nothing in common
             ({"cat": 30, "dog": 30, "caat": 3}, {}),  # not so rare
             ({"1": 900, "2": 800, "11": 3}, {}),
-            ({"cat": 900, "dog": 800, "zebra": 2}, {"zebra": "..."}),  # one or two answers of very many
             ({"cat": 90, "dog": 80, "zebra": 2}, {}),
         ],
     )
@@ -156,8 +152,8 @@ class TestRareLabels:
         labels = [label for label, n in counts.items() for _ in range(n)]
         table = pd.DataFrame({"item": np.arange(len(labels)), "annotator": "a", "label": labels})
         _, said = warnings_of(ba.read_annotations, table)
-        advice = r"use same=\{'(\w+)': '?([\w.]+)'?\}; if it is no label, use missing='\1'"
-        assert dict(re.search(advice, each).groups() for each in said) == right
+        advice = r"Use same=\{'(\w+)': '([\w.]+)'\}, missing='\1' if it is no label"
+        assert dict(found for each in said for found in re.findall(advice, each)) == right
 
 
 WORDS = (

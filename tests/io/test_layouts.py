@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bayesanno.io.annotations import read_annotations
+from bayesanno.io.read import read_annotations
 from tests.io.cases import reading
 from tests.io.refused.columns import VOTES
 

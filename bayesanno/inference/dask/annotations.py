@@ -21,11 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.errors import DataError, FitError, NamesWarning, warn
 from bayesanno._core.lazy import xr
 from bayesanno._core.validate import is_remote
 from bayesanno._core.wording import listed
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.labelled import name_labels
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.view import ENTROPY, LOG_PROBABILITY, PROBABILITY, FitPart, FitView, measure_entropy
 from bayesanno.inference.assemble import parts_to_check
@@ -42,13 +43,7 @@ from bayesanno.inference.dask.parts import (
 from bayesanno.inference.diagnosis.findings import find_in_design, find_in_links, link_block
 from bayesanno.inference.diagnosis.misfit import MOST_ANSWERS
 from bayesanno.inference.em_vb.fixed_point import items_of, require_updates
-from bayesanno.io.names import (
-    warn_of_alike,
-    warn_of_doubtful_names,
-    warn_of_missing_codes,
-    warn_of_odd_number,
-    warn_of_rare,
-)
+from bayesanno.io.check import doubt_names
 from bayesanno.io.partitioned import (
     FoundNames,
     PartitionedTable,
@@ -59,7 +54,6 @@ from bayesanno.io.partitioned import (
     require_dask,
     spell_labels,
 )
-from bayesanno.io.read_options import label_names
 from bayesanno.modeling.expectation import AddsUp, make_blocks, read_log_posterior
 from bayesanno.modeling.findings import Finding
 
@@ -173,7 +167,7 @@ def distribute_annotations(
     """
     require_dask()
     check_client(client)
-    declared = None if labels is None else label_names("labels", labels)
+    declared = None if labels is None else name_labels(labels)
     table = open_partitions(source, {"item": item, "annotator": annotator, "label": label, "gold": gold})
     with explain_errors(), allow_large_tasks():
         found = add_all(client, _map_frames(client, table.frame, find_names, replace(table, frame=None)))
@@ -206,12 +200,9 @@ def _warn_of_names(table: PartitionedTable, found: FoundNames, labels: Sequence[
     rest = [column for column in table.header if column not in table.columns.values()]
     if rest:
         log.info("%s: left out %s", table.name, listed(rest))
-    if labels:
-        warn_of_missing_codes(table.name, found.labels, {})
-        warn_of_odd_number(table.name, found.labels)
-        warn_of_rare(table.name, found.labels)
-    warn_of_alike(table.name, labels=labels, annotators=found.annotators)
-    warn_of_doubtful_names(table.name, quoted=True, labels=labels, annotators=found.annotators)
+    said = doubt_names(labels=found.labels if labels else {}, annotators=found.annotators)
+    if said:
+        warn(f"{table.name}: {' '.join(said)}", NamesWarning)
 
 
 @items_of.register

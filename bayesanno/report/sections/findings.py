@@ -19,7 +19,7 @@ from bayesanno.criticism.predictive import PredictiveCheck, predictive_check
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.view import FitPart, FitView, parts_of
 from bayesanno.inference.diagnosis.findings import MISFIT, SHARED, WRONG, read_findings
-from bayesanno.io.names import explain_alike
+from bayesanno.io.check import explain_alike
 from bayesanno.modeling.findings import Finding
 
 LEAST_ITEMS = 20  # that two annotators share, for a row of their own

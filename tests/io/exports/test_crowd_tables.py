@@ -91,18 +91,20 @@ def test_a_pool_is_answers_of_workers_and_control_tasks(keep, said):
 
 def test_skipped_and_expired_assignments_of_a_pool_are_left_out(keep, said):
     text = POOL.replace("REJECTED", "SKIPPED").replace("SUBMITTED", "EXPIRED")
-    with pytest.warns(ExportWarning, match="2 rows left out, of skipped or expired assignments"):
+    with pytest.warns(ExportWarning, match="rows of skipped or expired assignments are left out"):
         assert said(keep(text, "pool.tsv"))[1] == [("t1", "w1", "cat"), ("t2", "w1", "dog")]
 
 
 test_what_is_wrong_is_named_with_its_line = refusing({
     "two questions": (BATCH.replace('"Input.id"', '"Answer.why"'), "there are 2 questions"),
     "two questions of boxes": (BOXES.format("false"), "there are 2 questions, 'mood', 'sure.label'"),
-    "no worker": (BATCH.replace('"A2Z","Rej', '"","Rej'), "line 3: label '.*' has no annotator: fill in WorkerId"),
-    "no JSON": ('HITId,WorkerId,Answer.taskAnswers\n1,2,"[{"\n', "line 2, Answer.taskAnswers: this is not JSON"),
-    "no label": ('HITId,WorkerId,Answer.taskAnswers\n1,2,"[{""q"":{""x"":1}}]"\n', "line 2, q: the label is an object"),
+    "no worker": (BATCH.replace('"A2Z","Rej', '"","Rej'), "line 3, .*: label '.*' of item '3AB' has no annotator"),
+    "no JSON": ('HITId,WorkerId,Answer.taskAnswers\n1,2,"[{"\n', "line 2: Answer.taskAnswers: this is not JSON"),
+    "no label": ('HITId,WorkerId,Answer.taskAnswers\n1,2,"[{""q"":{""x"":1}}]"\n', "question 'q' asks for spans, "
+                                                                                   "boxes or other parts"),
     "cut after a cell": (BATCH.removesuffix(',""\n'), "line 5: 9 columns where the header .* has 12"),
     "one cell of two": (BATCH[:-1] + ',"x"\n', "line 5: 11 columns where the header .* has 12"),
-    "no task": (POOL.replace("ASSIGNMENT:task_id", "x").replace("HINT:text", "INPUT:y"), "no column 'ASSIGN"),
-    "two controls": (POOL.replace("b.jpg\t\tdog", "b.jpg\t\tcat"), "line 5: item 't2' has two known labels"),
+    "no task": (POOL.replace("ASSIGNMENT:task_id", "x").replace("HINT:text", "INPUT:y"), "line 2, .*: the item is "
+                                                                                         "missing"),
+    "two controls": (POOL.replace("b.jpg\t\tdog", "b.jpg\t\tcat"), "line 5, .*: item 't2' has two controls"),
 }, "answers.csv")  # fmt: skip

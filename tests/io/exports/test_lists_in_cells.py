@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayesanno._core.errors import DataError, NamesWarning
-from bayesanno.io.annotations import read_annotations
+from bayesanno._core.errors import DataError
+from bayesanno.io.read import read_annotations
 from tests.io.cases import reading, refusing
 
 CHOSEN = [("t1", "w1", ["joy", "anger"]), ("t1", "w2", ["joy"]), ("t2", "w1", [])]
@@ -64,13 +64,8 @@ def test_gold_of_several_labels_is_yes_or_no_to_each(keep, said):
     assert gold == {"t1 / anger": "yes", "t1 / joy": "yes", "t2 / anger": "no", "t2 / joy": "yes"}
 
 
-def test_labels_that_may_be_none_or_one_are_warned_of(keep):
+def test_labels_are_declared_and_codes_left_out(keep):
     path = keep(as_csv(HEADER, [("1", "a", "['joy', 'anger']"), ("2", "a", "NA"), ("3", "a", "['Joy']")]))
-    with pytest.warns(NamesWarning) as caught:
-        read_annotations(path, multi_label=True)
-    codes, alike = (str(each.message) for each in caught)
-    assert "'NA' may stand for missing answers, but count as labels (1 of 4 answers)" in codes
-    assert "'Joy' and 'joy' are different labels" in alike
     data = read_annotations(path, multi_label=True, missing="NA", labels=["joy", "Joy", "anger"])
     assert (data.n_items, data.n_annotations) == (9, 6)
 
@@ -122,25 +117,28 @@ test_lists_are_answers_of_their_annotators = reading({
 
 
 def test_lists_that_are_not_split_or_not_named_are_refused(refuses):
-    with refuses(DataError, r"the dict, \['1'\]: label '0,1,0' of item '1' looks like several .* use split=','"):
+    with refuses(DataError, r"the dict, \['1'\]: label '0,1,0' looks like several .*\n.*split=','"):
         read_annotations(LEWIDI)
-    with refuses(DataError, r"\['1'\]\.annotations: the label is an object"):
+    with refuses(DataError, r"\['1'\]: the label is an object"):
         read_annotations({"1": {**NAMED["1"], "annotators": "Ann1,Ann2"}}, annotator="annotators")
 
 
 test_what_is_wrong_is_named_with_its_line = refusing({
-    "NumPy's lists": ("item,user,label\n1,a,x\n1,b,\"['x' 'y']\"\n", SEVERAL, "line 3, label: .* is not valid"),
-    "separated": ("item,user,label\n1,a,x|y\n1,b,x\n2,b,y\n", {}, r"line 2: label 'x\|y' .* and split='\|'; if"),
-    "wide": ("item,a,b\n1,['x'],['y']\n2,['x'],['x']\n", {"columns": "a,b"}, r"line 2: label \"\['x'\]\" of item '1'"),
-    "side by side": ('item,user,label\n1,"a,b","0,1"\n2,"a,b","1,2"\n', {}, "line 2: label '0,1' .* another annotator"),
-    "fewer labels": ('item,user,label\n1,"a,b,c","0,1"\n', {"split": ","}, "line 2: 3 annotators .*, 2 labels in"),
-    "more labels": ('item,users,labels\n1,"[""a""]","[0, 1]"\n', {"annotator": "users"}, "line 2: 1 annotator .*, 2"),
+    "NumPy's lists": ("item,user,label\n1,a,x\n1,b,\"['x' 'y']\"\n", SEVERAL, "line 3: .* is not valid"),
+    "separated": ("item,user,label\n1,a,x|y\n1,b,x\n2,b,y\n", {}, r"line 2: label 'x\|y' .*\n.*split='\|'"),
+    "wide": ("item,a,b\n1,['x'],['y']\n2,['x'],['x']\n", {"columns": "a,b"}, r"line 2: label \"\['x'\]\" looks like "
+                                                                                                       "several"),
+    "side by side": ('item,user,label\n1,"a,b","0,1"\n2,"a,b","1,2"\n', {}, "line 2: label '0,1' .*\n.*split=','"),
+    "fewer labels": ('item,user,label\n1,"a,b,c","0,1"\n', {"split": ","}, "line 2: 3 annotators and 2 labels"),
+    "more labels": ('item,users,labels\n1,"[""a""]","[0, 1]"\n', {"annotator": "users"}, "line 2: 1 annotator and 2 "
+                                                                                         "labels"),
     "a name with a comma": ('item,user,label\n1,"Doe, J",a\n', {"split": ","}, r"use annotator='\{user\}'"),
-    "objects": ('item,user,label\n1,a,"[{""x"": 1}]"\n', SEVERAL, "line 2, label: a label is an object"),
+    "objects": ('item,user,label\n1,a,"[{""x"": 1}]"\n', SEVERAL, "line 2: a label is an object"),
     "no annotator": ("item,label\n1,x|y\n", {**SEVERAL, "split": "|"}, "line 2: no field names the annotator"),
     "no 0 or 1": ("id,rater_id,joy,age\n1,r1,1,31\n", {**SEVERAL, "columns": "joy,age"}, "line 2: age is '31', but"),
-    "an unnamed annotator": ('item,annotators,labels\n1,"a,,c","0,1,0"\n', {"split": ","}, "label '1' has no annot"),
-    "split of a format": (FORMS["wide"], {"format": "wide", "split": ","}, "a plain table, and split"),
+    "an unnamed annotator": ('item,annotators,labels\n1,"a,,c","0,1,0"\n', {"split": ","}, "label '1' of item '1' "
+                                                                                           "has no annot"),
+    "split of a format": (FORMS["wide"], {"format": "wide", "split": ","}, "do not say which columns are"),
 }, "answers.csv")  # fmt: skip
 
 

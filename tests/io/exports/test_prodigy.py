@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from bayesanno._core.errors import DataError, ExportWarning
-from bayesanno.io.annotations import read_annotations
+from bayesanno.io.read import read_annotations
 from tests.io.cases import reading, refusing
 
 OPTIONS = [{"id": "POSITIVE", "text": "Positive 👍"}, {"id": "NEGATIVE", "text": "Negative 👎"}, {"id": 0, "text": "?"}]
@@ -51,17 +51,17 @@ def test_a_choice_is_the_option_of_a_session(keep, said):
 @pytest.mark.parametrize("session", ["2021-08-06_15-17-08", "reviews-2021-08-06_15-17-08"])
 def test_of_sessions_without_a_name_it_warns(said, session):
     lines = [line("a", session, ["POSITIVE"]), line("b", "reviews-bo", ["NEGATIVE"])]
-    with pytest.warns(ExportWarning, match=rf"1 session named only by a time, such as '{session}'"):
+    with pytest.warns(ExportWarning, match="some sessions are named only by a time"):
         assert said(lines)[0].annotators == (session, "reviews-bo")
 
 
 WRONG = {
-    "nobody": (line("a", None, [0]), "line 2: label '0' has no annotator: fill in _annotator_id or"),
-    "no hash": ({**line("a", "x", [0]), "_input_hash": None}, "line 2: _input_hash is missing"),
+    "nobody": (line("a", None, [0]), "line 2: label '0' of item .* has no annotator"),
+    "no hash": ({**line("a", "x", [0]), "_input_hash": None}, "line 2: the item is missing"),
     "answer": (line("a", "x", [0], "yes"), "line 2: answer is 'yes', but must be one of 'accept', 'reject', 'ignore'"),
     "no option": (line("a", "x", [7]), "line 2: '7' in accept is not one of the options '0', 'NEGATIVE', 'POSITIVE'"),
     "two options": (line("a", "x", ["POSITIVE", 0]), "line 2: an answer to item '97' has 2 labels, 'POSITIVE', '0'"),
-    "spans": (binary("a", "x", "accept", None, spans=[]), "line 2: this line has spans"),
+    "spans": (binary("a", "x", "accept", None, spans=[]), "line 2: this line has no label: .*, not spans"),
 }
 test_what_is_wrong_is_named_with_its_line = refusing(
     {which: ([line("b", "x-ada", [0]), wrong], match) for which, (wrong, match) in WRONG.items()},
@@ -70,7 +70,7 @@ test_what_is_wrong_is_named_with_its_line = refusing(
 
 
 def test_two_labels_and_a_file_that_is_cut_off_are_refused(keep, refuses):
-    with refuses(DataError, "there are 2 questions, 'SPORTS', 'MUSIC': choose one, as in label='SPORTS'"):
+    with refuses(DataError, "there are 2 questions, 'SPORTS', 'MUSIC'"):
         read_annotations(TWO)
     whole = keep([line("a", "x", [0]), line("b", "x", [0])], lines=True).read_text()
     with refuses(DataError, r"export\.json, line 2: this is not JSON: .*\(the file ends here, and may be cut off\)"):

@@ -4,9 +4,6 @@ import csv
 import io
 import json
 
-import pytest
-
-from bayesanno._core.errors import ExportWarning
 from tests.io.cases import reading, refusing
 
 HEADER = (
@@ -49,13 +46,8 @@ test_answers_are_those_of_volunteers_to_subjects = reading({
 })  # fmt: skip
 
 
-def test_a_task_whose_question_was_changed_is_warned_of(keep, said):
-    with pytest.warns(ExportWarning, match="task 'T0' asks 'What animal.*', 'Which cat.*label='Which cat is it.'"):
-        assert said(keep(CHANGED))[0].n_annotations == 3
-
-
 test_what_is_no_answer_is_refused = refusing({
-    "two questions": (ASKED, "there are 2 questions, 'T0', 'T1': choose one"),
-    "no JSON": (export(("ada", "71", "[{")), r"line 2, annotations: this is not JSON: '\[\{'"),
-    "places": (export(("ada", "71", task([{"x": 1.5, "y": 2}]))), "question 'T0' asks for boxes or places"),
+    "two questions": (ASKED, "there are 2 questions, 'T0', 'T1'"),
+    "no JSON": (export(("ada", "71", "[{")), r"line 2: annotations: this is not JSON: '\[\{'"),
+    "places": (export(("ada", "71", task([{"x": 1.5, "y": 2}]))), "question 'T0' asks for spans, boxes"),
 }, "classifications.csv")  # fmt: skip

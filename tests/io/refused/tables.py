@@ -30,9 +30,6 @@ TABLES = {
     "two characters": case(LONG, separator="::"),
     "brat": case("T1\tPER 0 5\tAda\nT2\tLOC 9 15\tRome\n"),
     "the header again": case(LONG + "Item,Annotator,LABEL\ns3,bo,yes\n"),
-    "the header again in JSON": case('{"item": 1, "judge": "a", "label": 2}\n{"item": "item", "judge": "judge", '
-                                     '"label": "label"}\n'),
-    "a rule": case("|item|annotator|label|\n|---|---|---|\n|1|a|x|\n"),
     "a key twice": case('[{"item": 1, "annotator": "a",\n "label": "x", "label": "y"}]'),
     "only items": case("item\ns1\n"),
     "two cases": case("item,Item,worker,label\n1,1,a,b\n"),

@@ -1,9 +1,10 @@
-"""What cannot be read is refused in one line, with its place: the sentences are those of one snapshot.
+"""What cannot be read is refused in one line, with its place, and commands: the sentences are those of one snapshot.
 
 The cases are in the modules beside this one, and what is said of each is in `refused.txt` alone. After a change of a
 sentence, `uv run python -m tests.io.refused.test_refused` writes that file again; read what has changed in it.
 """
 
+import re
 import tempfile
 from pathlib import Path
 
@@ -58,8 +59,8 @@ def refuse(which, folder):
 
 @pytest.fixture(scope="module")
 def sentences():
-    found = SNAPSHOT.read_text(encoding="utf-8").splitlines()
-    return dict(zip(found[::2], (line.removeprefix("    ") for line in found[1::2]), strict=True))
+    found = re.findall(r"^(\S.*)\n((?: {4}.*\n)+)", SNAPSHOT.read_text(encoding="utf-8"), re.MULTILINE)
+    return {which: re.sub("^ {4}", "", lines, flags=re.MULTILINE).rstrip("\n") for which, lines in found}
 
 
 @pytest.mark.parametrize("which", CASES)
@@ -73,5 +74,6 @@ def test_the_snapshot_has_no_other_cases(sentences):
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as temporary:
-        lines = [f"{each}\n    {refuse(each, Path(temporary))}\n" for each in CASES]
+        said = {each: refuse(each, Path(temporary)).replace("\n", "\n    ") for each in CASES}
+        lines = [f"{each}\n    {text}\n" for each, text in said.items()]
     SNAPSHOT.write_text("".join(lines), encoding="utf-8")

@@ -1,0 +1,60 @@
+"""`bayesanno read` shows what every command reads, and what every error of reading names works."""
+
+import shlex
+
+import pandas as pd
+
+ROUND = "item,annotator,label,note\ns1,ada,joy,a\ns1,bo,JOY,b\ns2,eve,sad,c\n"
+
+
+def test_it_prints_the_table_its_labels_and_its_doubts(command, tmp_path):
+    (tmp_path / "a.csv").write_text(ROUND)
+    code, out, err = command("read", "a.csv", "--out", "long.csv")
+    assert (code, err) == (0, "")
+    said, *lines = out.splitlines()
+    assert said == "a.csv: left out 'note'"
+    assert lines[0] == "3 answers to 2 items by 3 annotators"
+    assert lines[1] == "labels: joy (1), JOY (1), sad (1)"
+    assert (
+        "spelling (care): 'joy' and 'JOY' are different labels. Make the spelling identical, or use --ignore-case."
+        in out
+    )
+    assert lines[-1] == "long.csv"
+    assert pd.read_csv(tmp_path / "long.csv").columns.tolist() == ["item", "annotator", "label", "row"]
+    assert command("read", "long.csv")[1].splitlines()[1] == lines[0]
+
+
+def test_several_files_and_annotators_that_are_left_out(command, tmp_path):
+    (tmp_path / "a.csv").write_text(ROUND)
+    (tmp_path / "b.csv").write_text("label,item,annotator,note\nsad,s2,ada,d\n")
+    code, out, _ = command("read", "a.csv", "b.csv", "--without", "eve,bo")
+    assert code == 0
+    assert out.splitlines()[1] == "2 answers to 2 items by 1 annotator"
+    code, _, err = command("fit", "one_coin", "a.csv", "b.csv", "--ignore-case", "--without", "eve", "--method", "em",
+                           "--no-report", "--out", "run", "--no-adjust")  # fmt: skip
+    assert code == 0, err
+    assert "3 annotations of 2 items by 2 annotators; labels joy, sad" in err
+
+
+def test_commands_that_errors_name_are_followed(command, tmp_path):
+    (tmp_path / "t.csv").write_text("Tweet No., Annotator name,Emotion (main)\n1,ada,joy\n1,bo,sad\n2,ada,joy\n")
+    for asked in ("fit one_coin t.csv --out run", "agreement t.csv --out run", "read t.csv"):
+        code, _, err = command(*asked.split())
+        assert code == 1
+        error, first, *_ = err.splitlines()
+        assert len(error) <= len("error: ") + 160
+        assert (
+            first == "  bayesanno read t.csv --item 'Tweet No.' --annotator 'Annotator name' --label 'Emotion (main)'"
+        )
+    code, out, _ = command(*shlex.split(first)[1:])
+    assert (code, out.splitlines()[1]) == (0, "3 answers to 2 items by 2 annotators")
+
+
+def test_a_row_that_is_wrong_is_shown_and_doubted(command, tmp_path):
+    (tmp_path / "a.csv").write_text("item,annotator,label\ns1,ada,x\ns1,,y\n")
+    code, _, err = command("agreement", "a.csv", "--out", "new")
+    assert code == 1
+    assert err.splitlines()[-1] == "  bayesanno read a.csv"
+    code, out, _ = command("read", "a.csv")
+    assert code == 0
+    assert "no-annotator (stop): a.csv, line 3: label 'y' of item 's1' has no annotator. Fill it in" in out
