@@ -392,7 +392,7 @@ def _suggest(frame: pd.DataFrame, given: Way) -> list[Way]:
         name for name in free if text[name].str.casefold().isin(["0", "1", "0.0", "1.0", "true", "false", ""]).all()
     ]
     repeated = bool(item) and bool(text[item].duplicated().any()) if item in text else False
-    label = said if said and said != who else next((name for name in reversed(free) if name not in (item,)), "")
+    label = said if said and said != who else min(reversed(free), key=lambda name: _vary(text[name]), default="")
     long = {"item": item, "annotator": who, "label": label}
     votes = {"format": "votes", "columns": _columns(header, numbers)}
     ways: list[Way] = [{"columns": _columns(header, people)}] if people else []
@@ -435,6 +435,12 @@ def _suggest(frame: pd.DataFrame, given: Way) -> list[Way]:
     ways += [] if given.get("no_header") or ways else [{"no_header": True, "columns": "1:"}]
     names = {"item", "annotator", "label", "columns"}
     return [{name: value for name, value in way.items() if name not in given or name not in names} for way in ways]
+
+
+def _vary(cells: pd.Series) -> float:
+    """Return how many different cells there are, as a share of those that are not empty: a label repeats."""
+    filled = cells[cells != ""]
+    return filled.nunique() / max(1, filled.size)
 
 
 def _columns(header: Sequence[str], names: Sequence[str]) -> str:
