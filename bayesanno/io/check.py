@@ -31,6 +31,7 @@ _PRINTED = re.compile(r"""\[\s*(?:(?:'[^']*'|"[^"]*"|-?[\d.]+)\s+)+(?:'[^']*'|"[
 _LONG_NAME, _MANY_TIMES = 5, 10  # the least letters of a misspelt name, and how much rarer it is than the right one
 _RARE = 0.005  # the share of answers under which a label is rare
 _SAME = 0.9  # if more than this share of repeated answers keep the label, rows may be duplicates by mistake
+_FEW_LABELS = 10  # that may each be given once
 _NAMED = 4  # names in a message
 # of category Cf, but not the tags of flags
 _UNSEEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
@@ -196,6 +197,8 @@ def _doubt_labels(
         alike = list(_doubt_spelling("labels", spelt))
         yield from alike
         known = {*codes, *(name for _, about, *_ in alike for name in about)}
+        if are_no_labels(table) and not frame.attrs.get("sides"):
+            yield "no-labels", list(count), len(count), {"answers": f"{sum(count.values()):,}"}
         commas = [name for name in count if _DECIMAL.fullmatch(name) and name not in known]
         if commas and all(is_number(name) or name in commas for name in count):
             same = {name: name.replace(",", ".") for name in commas}
@@ -218,6 +221,25 @@ def _doubt_labels(
         close = next(filter(None, (nearest(one, labels) for one in strange)), "").rstrip("?")
         words = {"of": "is no label" if len(strange) == 1 else "are no labels", "close": close}
         yield "strange-gold", strange, table["item"][odd].nunique(), words
+
+
+def are_no_labels(table: pd.DataFrame) -> bool:
+    """Return whether the labels of a long table look like texts, ids or the annotators' names, which are no labels.
+
+    Labels repeat: half of the answers do not have a label of their own.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bayesanno.io.check import are_no_labels
+    >>> answers = pd.DataFrame({"annotator": ["ada", "bo"] * 10, "label": ["yes", "no", "no", "yes"] * 5})
+    >>> are_no_labels(answers), are_no_labels(answers.assign(label=[f"text {n}" for n in range(20)]))
+    (False, True)
+    """
+    given = table[table["label"] != ""]
+    distinct, people = {*given["label"]}, {*given["annotator"]}
+    are_names = len(distinct) > 1 and distinct <= people and not any(map(is_number, distinct))
+    return are_names or len(distinct) > max(_FEW_LABELS, len(given) / 2)
 
 
 def _doubt_names(frame: pd.DataFrame, table: pd.DataFrame) -> Iterator[Doubt]:

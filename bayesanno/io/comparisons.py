@@ -28,6 +28,7 @@ spatial extremes, Statistica Sinica 22:813-845, doi:10.5705/ss.2009.248: the cur
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -310,9 +311,17 @@ def _name_items(asked: Sequence[str], shown: Sequence[Pair], name: str | None, *
     if all(
         {*pair_of.setdefault(one, pair)} == {*pair} for one, pair in zip(asked, pairs, strict=True) if one and all(pair)
     ):
-        return list(asked), ""
-    named = [one and f"{one}: {' | '.join(pair)}" for one, pair in zip(asked, pairs, strict=True)]
-    return named, f"an item is {name!r} with one pair"
+        named, note = list(asked), ""
+    else:
+        named = [one and f"{one}: {' | '.join(pair)}" for one, pair in zip(asked, pairs, strict=True)]
+        note = f"an item is {name!r} with one pair"
+    if not alone or len({*named}) == len(named):
+        return named, note
+    times = Counter[str]()  # of two battles without a judge, each has its own winner
+    for at, one in enumerate(named):
+        times[one] += 1
+        named[at] = f"{one} #{times[one]}" if times[one] > 1 and one else one
+    return named, "an item is one row"
 
 
 # ------------------------------------------------------------------------------------------------------- rankings

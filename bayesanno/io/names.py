@@ -42,7 +42,7 @@ _BESIDE = re.compile(
     r"|(topic|theme|domain|genre|section|dataset|split|fold|language|country|difficulty|level|year|date|length|title|"
     r"source|url|link|file|filename|timestamp|comments?|notes?|remarks?)([\W_]*\d+)?"
 )
-_SIDES = re.compile(r"(.*?)(a|b|1|2|left|right|first|second)")
+_SIDES = re.compile(r"(.*?)(a|b|1|2|left|right|first|second)|(left|right|first|second)(_.+)")
 _OTHER_SIDE = {"a": "b", "1": "2", "left": "right", "first": "second"}
 _RANGE = re.compile(r"(\d*):(\d*)")
 _MAYBE = {"reviewer", "expert", "person", "labeler", "labeller", "ann", "anno", "annot", "llm"}  # words of an annotator
@@ -259,7 +259,8 @@ def sides_among(header: Iterable[str]) -> list[str]:
     names = {name.casefold(): name for name in header}
     for name in names:
         side = _SIDES.fullmatch(name)
-        other = side[1] + _OTHER_SIDE[side[2]] if side and side[2] in _OTHER_SIDE else None
+        before, which, after = (side[1] or "", side[2] or side[3], side[4] or "") if side else ("", "", "")
+        other = before + _OTHER_SIDE[which] + after if which in _OTHER_SIDE else None
         if other in names:
             return [names[name], names[other]]
     return []

@@ -19,11 +19,11 @@ from bayesanno._core.wording import as_names, listed, nearest, option, spell
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.frame import SIDES
-from bayesanno.data.labelled import name_labels, name_unsure
+from bayesanno.data.labelled import is_number, name_labels, name_unsure
 from bayesanno.io import comparisons as compared
 from bayesanno.io import shapes
 from bayesanno.io.beside import add_columns, add_known, open_beside
-from bayesanno.io.check import check_table
+from bayesanno.io.check import are_no_labels, check_table
 from bayesanno.io.datasets import options_of
 from bayesanno.io.names import (
     ALIASES,
@@ -58,6 +58,7 @@ SHAPES: Mapping[str, Shape] = {
 }  # fmt: skip
 _OF_ONE_COLUMN = {"item", "annotator", "label", "gold", "count", "baseline", "by", "split", "order"}
 _OPENING = ("encoding", "separator", "no_header")
+_NAMING = ("id", "index", "name", "key")  # words of the one column about annotators that names them
 _IMPLIED = {"ranking": "rankings", "ranks": "rankings", "best_worst": "best-worst", "pairs": "comparisons",
             "transpose": "transposed"}  # fmt: skip
 
@@ -235,9 +236,12 @@ def _answer(
         opening = {name: every.pop(name) for name in _OPENING if name in every}
         try:
             table = open_source(source, **opening) if way.keys() & {*_OPENING} else frame
-            AnnotationData.from_frame(_read(table, every, labels, unsure), labels=labels, unsure=unsure)
+            read = _read(table, every, labels, unsure)
+            if labels is None and len(distinct) > 1 and are_no_labels(read):
+                return False
+            AnnotationData.from_frame(read, labels=labels, unsure=unsure)
         except Question as other:
-            return bool(other.ways) and str(other) != str(way)
+            return "no_header" in way or (bool(other.ways) and str(other) != str(way))
         except DataError as error:
             return "only one label" in str(error)
         return True
@@ -378,29 +382,36 @@ def _suggest(frame: pd.DataFrame, given: Way) -> list[Way]:
     people = [name for name in header if numbered([name])]
     people = people if len(people) > 1 else []
     several = [name for name in header if words_of(name) & {*ALIASES["annotator"]}]
-    if len(several) > 1 and not people and not any(name in matching(header, "annotator") for name in several):
-        people = several
-    roles = {
-        role: likely([name for name in header if name not in people], role) for role in ("item", "annotator", "label")
-    }
+    naming = [name for name in several if words_of(name) & {*_NAMING}]  # annotator_index beside annotator_age
+    if len(several) > 1 and not people and not naming and not sides_among(header):
+        people = [] if any(name in matching(header, "annotator") for name in several) else several
+    about = {"item": [*people, *several], "annotator": people, "label": people}
+    roles = {role: likely([name for name in header if name not in beside], role) for role, beside in about.items()}
     known = {role: str(given.get(role) or next(iter(matching(header, role) or roles[role]), "")) for role in roles}
     item, who, said = known.values()
-    free = [name for name in header if name not in (item, who)]
+    who = who if not naming or who in matching(header, "annotator") else naming[0]
+    free = [name for name in header if name not in (item, who, *map(str, given.values()))]
     others = [name for name in free if name not in others_than_annotators(header) and name != item]
-    numbers = [name for name in free if text[name].str.fullmatch("[0-9]{1,9}").all()]
+    numbers = _without_total(text, [name for name in free if text[name].str.fullmatch("[0-9]{1,9}").all()])
+    distinct = [name for name in free if (text[name] != "").all() and text[name].is_unique]
+    named_by = {} if item or not distinct or distinct[0] in people else {"item": distinct[0]}
+    others = [name for name in others if name not in named_by.values()]
     flags = [
         name for name in free if text[name].str.casefold().isin(["0", "1", "0.0", "1.0", "true", "false", ""]).all()
     ]
     repeated = bool(item) and bool(text[item].duplicated().any()) if item in text else False
-    label = said if said and said != who else min(reversed(free), key=lambda name: _vary(text[name]), default="")
+    gold = next((name for name in free if f"{name}_gold" in header), "")  # label and label_gold
+    at = item or (next(iter(free), "") if who else "")
+    rest = [name for name in free if name not in (at, *several)]
+    label = said if said and said != who else gold or _find_label(text, at, rest)
     long = {"item": item, "annotator": who, "label": label}
     votes = {"format": "votes", "columns": _columns(header, numbers)}
-    ways: list[Way] = [{"columns": _columns(header, people)}] if people else []
+    ways: list[Way] = [{"columns": _columns(header, people), **named_by}] if people else []
     sides = sides_among(header)
     if sides and not people and said and said not in sides and sum(name[:-1] == sides[0][:-1] for name in header) < 3:
         named = {"pairs": ",".join(sides), "item": item, "annotator": who, "label": said}
         ways.append({name: value for name, value in named.items() if value and value not in sides})
-    if any(name in set(text[name].unique()) for name in header):  # the header may be data
+    if sum(name in set(text[name]) and not is_number(name) for name in header) > 1:  # the header may be data
         ways.append({"no_header": True})
     turned = {
         "transpose": True,
@@ -423,7 +434,7 @@ def _suggest(frame: pd.DataFrame, given: Way) -> list[Way]:
     if is_votes and (texts or not set(text[numbers].to_numpy().ravel()) <= {"0", "1", "2", "3", "4", "5"}):
         ways.append(votes)
     if len(others) > 1 and not who:
-        ways.append({"columns": _columns(header, others)})
+        ways.append({"columns": _columns(header, others), **named_by})
     if is_votes:
         ways.append(votes)
     if who:
@@ -437,10 +448,29 @@ def _suggest(frame: pd.DataFrame, given: Way) -> list[Way]:
     return [{name: value for name, value in way.items() if name not in given or name not in names} for way in ways]
 
 
-def _vary(cells: pd.Series) -> float:
-    """Return how many different cells there are, as a share of those that are not empty: a label repeats."""
-    filled = cells[cells != ""]
-    return filled.nunique() / max(1, filled.size)
+def _without_total(text: pd.DataFrame, numbers: Sequence[str]) -> list[str]:
+    """Return columns of numbers without one that is the sum of the others, and then without one that is in no sum."""
+    cells = {name: text[name].astype(int) for name in numbers}
+    for total in numbers:
+        rest = [name for name in numbers if name != total]
+        for odd in (None, *rest):
+            parts = [name for name in rest if name != odd]
+            if len(parts) > 1 and cells[total].any() and (pd.DataFrame(cells)[parts].sum(axis=1) == cells[total]).all():
+                return parts
+    return list(numbers)
+
+
+def _find_label(text: pd.DataFrame, item: str, free: Sequence[str]) -> str:
+    """Return the column that is likeliest to have labels: its cells repeat, and differ within items if items do."""
+    shares = {}
+    for name in free:
+        filled = text[text[name] != ""]
+        of_items = len(filled) > filled[item].nunique() if item in filled else False
+        varies = not of_items or bool((filled.groupby(item)[name].nunique() > 1).any())
+        if filled[name].nunique() > 1 and varies:
+            shares[name] = filled[name].nunique() / len(filled)
+    least = min(shares.values(), default=0.0)
+    return next((name for name, share in shares.items() if share <= 2 * least), next(reversed(free), ""))
 
 
 def _columns(header: Sequence[str], names: Sequence[str]) -> str:

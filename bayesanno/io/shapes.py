@@ -187,9 +187,11 @@ def wide(
     3   s2        bo          2
     """
     text = text_of(frame)
-    others = [name for name in (find(text, "gold", gold), _count_of(text, count, columns)) if name]
+    golden = find(text, "gold", gold)
+    others = [name for name in (golden, _count_of(text, count, columns)) if name]
     named = choose(text, columns, [*others, *([item] if item else matching(text.columns, "item"))]) if columns else []
     others = [name for name in others if name not in named or name in (gold, count)]
+    golden = golden if golden in others else None
     items = _item_of(text, item, named)
     if not columns:
         left = {items, *others, *others_than_annotators(list(text.columns)), ""}
@@ -227,10 +229,10 @@ def wide(
     if counts is not None and items is not None:
         why = f"a row with a number {counts!r} stands for several items, but column {items!r} names one"
         raise Question(f"{name_of(text)}: {why}", {"columns": ",".join(named)}, {"count": counts})
-    used = [items or "", *named, *others, *([counts] if counts else [])]
+    used = [items or "", *named, *filter(None, (golden, counts))]
     left_out = describe(text, {}, text, used)
     text = text.assign(**{"$item": cells_of(text, items, "item") if items is not None else "",
-                          "$gold": text[others[0]] if others and others[0] != counts else ""})  # fmt: skip
+                          "$gold": text[golden] if golden else ""})  # fmt: skip
     if not columns:
         cells = pd.Series(text[named].to_numpy(dtype=object).ravel(), dtype="str")
         cells = cells[cells != ""]
@@ -259,7 +261,7 @@ def wide(
     if "gold" in made and not (made["gold"] != "").any():
         made = made.drop(columns="gold")
     said_of = [f"items {'by row' if numbers else f'in {items!r}' if items else 'in the first column'}",
-               f"annotators {listed(named)}", *([f"true labels in {others[0]!r}"] if "gold" in made else []),
+               f"annotators {listed(named)}", *([f"true labels in {golden!r}"] if "gold" in made else []),
                *([f"each row counts {counts!r} times"] if counts else []), left_out]  # fmt: skip
     made.attrs |= {"name": name_of(text), "unit": "place" if multi_label or split else text.attrs["unit"]}
     made.attrs |= {"read_as": "; ".join(filter(None, said_of)), "numbered": numbers, "used": used}

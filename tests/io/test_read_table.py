@@ -168,3 +168,86 @@ def test_no_function_of_reading_has_more_than_twelve_parameters():
     functions = [getattr(ba.shapes, name) for name in ba.shapes.__all__]
     functions += [ba.read_table, ba.read_annotations, ba.read_counts, ba.read_multi_annotations, ba.check_table]
     assert all(len(signature(one).parameters) <= 12 for one in functions)
+
+
+# ------------------------------------------------------------------------------------- files that are asked about
+
+
+def first_way(frame, **options):
+    """The options of the first command that a question suggests, as it is written in Python."""
+    with pytest.raises(DataError) as asked:
+        ba.read_table(frame, **options)
+    return str(asked.value).split("\n")[1].strip()
+
+
+def repeated(**columns):
+    return pd.DataFrame({name: [str(cell) for cell in cells] for name, cells in columns.items()})
+
+
+ITEMS, PEOPLE = [1, 1, 2, 2, 3, 3], ["p", "q"] * 3
+
+
+@pytest.mark.parametrize(
+    ("frame", "way"),
+    [
+        (
+            repeated(
+                tweet=ITEMS,
+                annotator_index=PEOPLE,
+                annotator_age=[20, 30] * 3,
+                mood=list("xyxxyy"),
+                note=list("abcdef"),
+            ),
+            {"item": "tweet", "annotator": "annotator_index", "label": "mood"},
+        ),
+        (
+            repeated(
+                unit=ITEMS,
+                rater_name=PEOPLE,
+                lang=["en", "en", "de", "de", "en", "en"],
+                tone=list("xyxxyx"),
+                t=range(6),
+            ),
+            {"item": "unit", "annotator": "rater_name", "label": "tone"},
+        ),
+        (
+            repeated(text=list("abcd"), count=[3, 3, 3, 3], good=[1, 2, 3, 0], bad=[2, 1, 0, 3]),
+            {"format": "votes", "columns": "good,bad"},
+        ),
+        (
+            repeated(Fall=["F1", "F2", "F3"], Meier=list("xyx"), Weiss=list("xxy")),
+            {"columns": "Meier,Weiss", "item": "Fall"},
+        ),
+        (
+            repeated(prompt=list("aabb"), left_model=list("mnmn"), right_model=list("nonk"), winner=list("mnmk")),
+            {"pairs": "left_model,right_model", "item": "prompt", "label": "winner"},
+        ),
+    ],
+)
+def test_the_likeliest_way_comes_first_and_works(frame, way):
+    said = first_way(frame)
+    assert all(f"{name}={value!r}" in said for name, value in way.items()), said
+    assert len(ba.read_annotations(frame, **way).items) >= 3
+
+
+def test_a_count_of_answers_is_no_gold():
+    frame = repeated(id=[1, 2, 3], count=[2, 2, 2], a=list("xyx"), b=list("xxy"))
+    made = ba.read_table(frame, columns=["a", "b"])
+    assert "gold" not in made
+    assert len(made) == 6
+
+
+def test_texts_and_names_are_doubted_as_labels():
+    texts = pd.DataFrame({"item": ITEMS * 4, "annotator": PEOPLE * 4, "label": [f"text {n}" for n in range(24)]})
+    names = pd.DataFrame({"item": ITEMS, "annotator": PEOPLE, "label": PEOPLE})
+    for frame in (texts, names):
+        assert "no-labels" in set(ba.check_table(frame)["code"])
+    assert "no-labels" not in set(ba.check_table(texts, labels=[f"text {n}" for n in range(24)])["code"])
+    assert "no-labels" not in set(ba.check_table(LONG)["code"])
+
+
+def test_two_battles_without_a_judge_are_two_items():
+    frame = repeated(prompt=["p", "p", "r"], a=list("mmn"), b=list("nno"), winner=["m", "n", "tie"])
+    data = ba.read_annotations(frame, pairs="a,b")
+    assert data.items == ("p: m | n", "p: m | n #2", "r: n | o") or len(data.items) == 3
+    assert len(data.controls) == 3
