@@ -499,6 +499,7 @@ def one_hot(
     text = _keep(
         text, said.assign(**{"$item": names.to_numpy(), "$gold": "", "$who": cells_of(text, annotator, "annotator")})
     )
+    text = _keep(text, text[(text["$item"] != "") | (text[named] != "").any(axis=1)])  # as melting leaves them
     table = _melt(text, named)
     made = table.assign(item=(table["item"] + " / " + table["annotator"]).where(table["item"] != "", ""),
                         annotator=np.repeat(text["$who"].to_numpy(dtype=object), len(named)))  # fmt: skip

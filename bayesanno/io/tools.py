@@ -90,9 +90,14 @@ def prepare(frame: pd.DataFrame, tool: Tool, label: str | None) -> Iterator[tupl
             rename.get(name, name) if rename.get(name) not in cells else name: cell for name, cell in cells.items()
         }
         try:
-            yield shown, change({**record, "number": number, "several": several, "boxes": boxes}, label)
+            changed = change({**record, "number": number, "several": several, "boxes": boxes}, label)
         except DataError as error:
             raise DataError(f"{shown}: {error}") from None
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError):  # of a list where an object should be
+            raise DataError(
+                f"{shown}: a field does not have the form that this tool gives it: export it again"
+            ) from None
+        yield shown, changed
 
 
 # --------------------------------------------------------------------------------------- rules that are no paths
