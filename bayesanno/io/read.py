@@ -19,14 +19,13 @@ from bayesanno._core.wording import as_names, listed, nearest, option, spell
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.frame import SIDES
-from bayesanno.data.labelled import is_number, name_labels, name_unsure
+from bayesanno.data.labelled import name_labels, name_unsure
 from bayesanno.io import comparisons as compared
 from bayesanno.io import shapes
 from bayesanno.io.beside import add_columns, add_known, open_beside
 from bayesanno.io.check import are_no_labels, check_table
 from bayesanno.io.datasets import options_of
 from bayesanno.io.names import (
-    ALIASES,
     FIELD,
     MOST_WAYS,
     Question,
@@ -35,17 +34,14 @@ from bayesanno.io.names import (
     likely,
     matching,
     name_of,
-    numbered,
-    others_than_annotators,
-    sides_among,
     split_names,
-    words_of,
     write_command,
 )
 from bayesanno.io.paths import parse_cell
 from bayesanno.io.records import find_fields, flatten, read_tool, records
 from bayesanno.io.sources import Source, has_lists, open_source, text_of
 from bayesanno.io.spelling import Spelling
+from bayesanno.io.suggest import suggest
 from bayesanno.io.tools import find_tool, list_tools
 
 type Shape = Callable[..., pd.DataFrame]
@@ -58,7 +54,6 @@ SHAPES: Mapping[str, Shape] = {
 }  # fmt: skip
 _OF_ONE_COLUMN = {"item", "annotator", "label", "gold", "count", "baseline", "by", "split", "order"}
 _OPENING = ("encoding", "separator", "no_header")
-_NAMING = ("id", "index", "name", "key")  # words of the one column about annotators that names them
 _IMPLIED = {"ranking": "rankings", "ranks": "rankings", "best_worst": "best-worst", "pairs": "comparisons",
             "transpose": "transposed"}  # fmt: skip
 
@@ -202,7 +197,7 @@ def read_long(
             ) from None
         except Question as question:
             ways = (_answer(one, frame, given, question.ways, labels, unsure)
-                    or _answer(one, frame, given, _suggest(frame, how), labels, unsure))  # fmt: skip
+                    or _answer(one, frame, given, suggest(frame, how), labels, unsure))  # fmt: skip
             every = ({name: value for name, value in {**given, **way}.items() if value is not None} for way in ways)
             commands = [write_command(source, way) for way in every]
             raise question.with_commands(commands) from None
@@ -371,116 +366,6 @@ def _refuse_hidden(frame: pd.DataFrame, header: Sequence[str], rest: Way) -> Non
             raise Question(f"{name_of(frame)}: elements of {name!r} have an annotator, {who[0]!r}, and so have the "
                            "records",
                            {"annotator": f"{name}[].{who[0]}", "label": f"{name}[].{said[0]}"}, own)  # fmt: skip
-
-
-def _suggest(frame: pd.DataFrame, given: Way) -> list[Way]:
-    """Return ways to read a table whose names do not decide, the likeliest first; here alone cells are looked at."""
-    if frame.attrs["of"] == "json" and has_lists(frame):
-        return []
-    text = text_of(frame)
-    header = [name for name in text.columns if name]
-    people = [name for name in header if numbered([name])]
-    people = people if len(people) > 1 else []
-    several = [name for name in header if words_of(name) & {*ALIASES["annotator"]}]
-    naming = [name for name in several if words_of(name) & {*_NAMING}]  # annotator_index beside annotator_age
-    if len(several) > 1 and not people and not naming and not sides_among(header):
-        people = [] if any(name in matching(header, "annotator") for name in several) else several
-    about = {"item": [*people, *several], "annotator": people, "label": people}
-    roles = {role: likely([name for name in header if name not in beside], role) for role, beside in about.items()}
-    known = {role: str(given.get(role) or next(iter(matching(header, role) or roles[role]), "")) for role in roles}
-    item, who, said = known.values()
-    who = who if not naming or who in matching(header, "annotator") else naming[0]
-    free = [name for name in header if name not in (item, who, *map(str, given.values()))]
-    others = [name for name in free if name not in others_than_annotators(header) and name != item]
-    numbers = _without_total(text, [name for name in free if text[name].str.fullmatch("[0-9]{1,9}").all()])
-    distinct = [name for name in free if (text[name] != "").all() and text[name].is_unique]
-    named_by = {} if item or not distinct or distinct[0] in people else {"item": distinct[0]}
-    others = [name for name in others if name not in named_by.values()]
-    flags = [
-        name for name in free if text[name].str.casefold().isin(["0", "1", "0.0", "1.0", "true", "false", ""]).all()
-    ]
-    repeated = bool(item) and bool(text[item].duplicated().any()) if item in text else False
-    gold = next((name for name in free if f"{name}_gold" in header), "")  # label and label_gold
-    at = item or (next(iter(free), "") if who else "")
-    rest = [name for name in free if name not in (at, *several)]
-    label = said if said and said != who else gold or _find_label(text, at, rest)
-    long = {"item": item, "annotator": who, "label": label}
-    votes = {"format": "votes", "columns": _columns(header, numbers)}
-    ways: list[Way] = [{"columns": _columns(header, people), **named_by}] if people else []
-    sides = sides_among(header)
-    if sides and not people and said and said not in sides and sum(name[:-1] == sides[0][:-1] for name in header) < 3:
-        named = {"pairs": ",".join(sides), "item": item, "annotator": who, "label": said}
-        ways.append({name: value for name, value in named.items() if value and value not in sides})
-    if sum(name in set(text[name]) and not is_number(name) for name in header) > 1:  # the header may be data
-        ways.append({"no_header": True})
-    turned = {
-        "transpose": True,
-        "annotator": who,
-        "columns": _columns(header, [name for name in header if name != who]),
-    }
-    stems = {name.rstrip("0123456789") for name in header if name != who}
-    if who and len(stems) == 1 and len(header) > 2:
-        ways.append(turned)
-    if who and len(flags) > 1:
-        ways.append({"multi_label": True, "columns": _columns(header, flags)})
-    if who:
-        ways.append(
-            {role: name for role, name in (long if item else long | {"item": free[0] if free else ""}).items() if name}
-        )
-    if not who and label and item and repeated:
-        ways.append({"item": item, "label": label, "anonymous": True})
-    is_votes = len(numbers) > 1 and not who
-    texts = [name for name in free if name not in numbers]
-    if is_votes and (texts or not set(text[numbers].to_numpy().ravel()) <= {"0", "1", "2", "3", "4", "5"}):
-        ways.append(votes)
-    if len(others) > 1 and not who:
-        ways.append({"columns": _columns(header, others), **named_by})
-    if is_votes:
-        ways.append(votes)
-    if who:
-        ways.append(turned)
-    if not who and len(free) > 2 - bool(item):
-        ways.append({"item": item or free[0], "annotator": free[0] if item else free[1], "label": label})
-    if len(header) == 1 and (mark := _mark(header[0], text)):
-        ways.append({"separator": mark})
-    ways += [] if given.get("no_header") or ways else [{"no_header": True, "columns": "1:"}]
-    names = {"item", "annotator", "label", "columns"}
-    return [{name: value for name, value in way.items() if name not in given or name not in names} for way in ways]
-
-
-def _without_total(text: pd.DataFrame, numbers: Sequence[str]) -> list[str]:
-    """Return columns of numbers without one that is the sum of the others, and then without one that is in no sum."""
-    cells = {name: text[name].astype(int) for name in numbers}
-    for total in numbers:
-        rest = [name for name in numbers if name != total]
-        for odd in (None, *rest):
-            parts = [name for name in rest if name != odd]
-            if len(parts) > 1 and cells[total].any() and (pd.DataFrame(cells)[parts].sum(axis=1) == cells[total]).all():
-                return parts
-    return list(numbers)
-
-
-def _find_label(text: pd.DataFrame, item: str, free: Sequence[str]) -> str:
-    """Return the column that is likeliest to have labels: its cells repeat, and differ within items if items do."""
-    shares = {}
-    for name in free:
-        filled = text[text[name] != ""]
-        of_items = len(filled) > filled[item].nunique() if item in filled else False
-        varies = not of_items or bool((filled.groupby(item)[name].nunique() > 1).any())
-        if filled[name].nunique() > 1 and varies:
-            shares[name] = filled[name].nunique() / len(filled)
-    least = min(shares.values(), default=0.0)
-    return next((name for name, share in shares.items() if share <= 2 * least), next(reversed(free), ""))
-
-
-def _columns(header: Sequence[str], names: Sequence[str]) -> str:
-    """Return columns as an option names them: by their places if a name has a comma."""
-    by_place = any("," in name for name in names)
-    return ",".join(f"{header.index(name) + 1}:{header.index(name) + 1}" if by_place else name for name in names)
-
-
-def _mark(name: str, text: pd.DataFrame) -> str | None:
-    return next((mark for mark in " :^~&" if mark in name and mark in str(text.iloc[0, 0])), None)
 
 
 def _join(tables: Sequence[pd.DataFrame]) -> pd.DataFrame:
