@@ -170,13 +170,15 @@ def _explain(function: Callable[..., Any]) -> dict[str, str]:
     found: dict[str, str] = {}
     for names, text in _ENTRY.findall(f"{section}\n"):
         first = re.split(r"(?<=[^.]\.)\s+(?=[A-Z])", " ".join(text.split()).replace("`", ""))[0]
+        if first.startswith("Whether to "):  # a flag does it
+            first = first[11].upper() + first[12:]
         found |= dict.fromkeys(names.split(", "), first)
     return found
 
 
 def _make_options(*names: str) -> dict[str, Any]:
     """Return the options of reading, by name: of all functions that read, each with its help."""
-    takers: list[Callable[..., Any]] = [read_table, *SHAPES.values(), read_tool, read_annotations]
+    takers: list[Callable[..., Any]] = [read_annotations, read_table, *SHAPES.values(), read_tool]
     said: dict[str, str] = {}
     for taker in takers:
         for name, what in _explain(taker).items():

@@ -199,6 +199,7 @@ def _doubt_labels(
         known = {*codes, *(name for _, about, *_ in alike for name in about)}
         if are_no_labels(table) and not frame.attrs.get("sides"):
             yield "no-labels", list(count), len(count), {"answers": f"{sum(count.values()):,}"}
+            known |= {*count}
         commas = [name for name in count if _DECIMAL.fullmatch(name) and name not in known]
         if commas and all(is_number(name) or name in commas for name in count):
             same = {name: name.replace(",", ".") for name in commas}

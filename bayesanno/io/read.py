@@ -121,7 +121,7 @@ def read_table(
     ignore_case : bool, default False
         Whether to join labels that differ only in capitals.
     same : mapping of str to str, optional
-        Labels to be read as other labels, such as misspelt ones: `{"dgo": "dog"}`.
+        Labels to be read as other labels, such as a misspelt one as the right one.
     only : str or sequence of str, optional
         The annotators to read; all others are left out.
     without : str or sequence of str, optional

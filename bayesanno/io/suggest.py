@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from bayesanno._core.lazy import pd
 from bayesanno.data.labelled import is_number
 from bayesanno.io.names import (
@@ -21,11 +23,12 @@ from bayesanno.io.names import (
 )
 from bayesanno.io.sources import has_lists, text_of
 
+MOST_NAMED = 8  # columns that a command names
 _NAMING = ("id", "index", "name", "key")  # words of the one column about annotators that names them
 
 
 def suggest(frame: pd.DataFrame, given: Way) -> list[Way]:
-    """Return ways to read a table whose names do not decide, the likeliest first; here alone cells are looked at."""
+    """Return ways to read a table whose names do not decide, the likeliest first."""
     if frame.attrs["of"] == "json" and has_lists(frame):
         return []
     text = text_of(frame)
@@ -101,13 +104,15 @@ def suggest(frame: pd.DataFrame, given: Way) -> list[Way]:
 
 def _without_total(text: pd.DataFrame, numbers: Sequence[str]) -> list[str]:
     """Return columns of numbers without one that is the sum of the others, and then without one that is in no sum."""
-    cells = {name: text[name].astype(int) for name in numbers}
-    for total in numbers:
-        rest = [name for name in numbers if name != total]
-        for odd in (None, *rest):
-            parts = [name for name in rest if name != odd]
-            if len(parts) > 1 and cells[total].any() and (pd.DataFrame(cells)[parts].sum(axis=1) == cells[total]).all():
-                return parts
+    cells = {name: text[name].to_numpy(dtype=np.int64) for name in numbers}
+    every = sum(cells.values(), np.zeros(len(text), dtype=np.int64))
+    by_cells = {column.tobytes(): name for name, column in cells.items()}
+    for total, column in cells.items():
+        left = every - 2 * column  # 0, or the one column that is not in the sum
+        odd = by_cells.get(left.tobytes())
+        parts = [name for name in numbers if name not in (total, odd)]
+        if column.any() and len(parts) > 1 and odd != total and (odd is not None or not left.any()):
+            return parts
     return list(numbers)
 
 
@@ -125,9 +130,12 @@ def _find_label(text: pd.DataFrame, item: str, free: Sequence[str]) -> str:
 
 
 def _columns(header: Sequence[str], names: Sequence[str]) -> str:
-    """Return columns as an option names them: by their places if a name has a comma."""
+    """Return columns as an option names them: by their places if they are many in a row, or a name has a comma."""
+    places = [header.index(name) + 1 for name in names]
+    if len(places) > MOST_NAMED and places == list(range(places[0], places[-1] + 1)):
+        return f"{places[0]}:{places[-1]}"
     by_place = any("," in name for name in names)
-    return ",".join(f"{header.index(name) + 1}:{header.index(name) + 1}" if by_place else name for name in names)
+    return ",".join(f"{place}:{place}" if by_place else name for place, name in zip(places, names, strict=True))
 
 
 def _mark(name: str, text: pd.DataFrame) -> str | None:

@@ -242,8 +242,9 @@ def _measure_pairs(part: FitPart, drawn: ModelDraws) -> tuple[dict[str, Any], Co
     known = np.equal.outer(data.gold_codes, np.arange(data.n_classes)).astype(float)
     try:
         chances = error_chances(drawn, part.dimension)
-        by_posterior = _find_pairs(match_errors(data, free, *chances))
-        listed = by_posterior if known.sum() < ENOUGH_KNOWN else _find_pairs(match_errors(data, known, *chances))
+        by_posterior = listed = _find_pairs(match_errors(data, free, *chances, least=LEAST_SHARED))
+        if known.sum() >= ENOUGH_KNOWN:
+            listed = _find_pairs(match_errors(data, known, *chances, least=LEAST_SHARED))
     except (DataError, FitError):  # too many answers, or a model that cannot take items of one annotation
         return {}, None
     names = [[data.annotators[code] for code in two] for two in listed.who]

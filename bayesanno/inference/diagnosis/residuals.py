@@ -131,8 +131,8 @@ class ErrorDesign:
         best, certain = rest.argmax(axis=1), rest.max(axis=1)
         chance = answer[data.viewer[rows], data.class_codes[best]]  # p(the answer is the best class | class)
         excess = (label[rows] == data.class_codes[best]) - (rest * chance).sum(axis=1)
-        is_sure = np.argsort(np.argsort(certain, kind="stable"), kind="stable") >= certain.size // 2
-        return float(excess[is_sure].mean() - excess[~is_sure].mean())
+        unsure, sure = np.split(excess[np.argsort(certain, kind="stable")], [certain.size // 2])
+        return float(sure.mean() - unsure.mean())
 
     def find_residuals(self, label: np.ndarray, weight: np.ndarray, chance: np.ndarray) -> Residuals:
         """Return the residuals of answers.
@@ -300,18 +300,26 @@ class Matches(NamedTuple):
     products: np.ndarray
 
 
-def match_errors(data: AnnotationData, weight: np.ndarray, chance: np.ndarray, away: np.ndarray) -> Matches:
+def match_errors(
+    data: AnnotationData, weight: np.ndarray, chance: np.ndarray, away: np.ndarray, *, least: int = 1
+) -> Matches:
     """Return the pairs of answers, without "unsure" ones, to items with class probabilities (item, true_class).
 
-    `chance` and `away` are those of `error_chances`.
+    `chance` and `away` are those of `error_chances`. Annotators with fewer than the `least` pairs of answers are no
+    pair: in a large table most have few, and there are very many.
     """
     data = data.without_unsure()
     known = np.flatnonzero(weight.any(axis=1)[data.item])
     left, right = (known[each] for each in match_answers(data.item[known], data.annotator[known]))
-    items, item = np.unique(data.item[left], return_inverse=True)
-    first, second = data.annotator[left], data.annotator[right]
+    is_matched = np.bincount(data.item[left], minlength=data.n_items) > 0
+    items, item = np.flatnonzero(is_matched), (np.cumsum(is_matched) - 1)[data.item[left]]
+    code, pair, n = np.unique(
+        data.annotator[left] * data.n_annotators + data.annotator[right], return_inverse=True, return_counts=True
+    )
+    often = n >= least
+    kept = often[pair]
+    left, right, item, pair, code = left[kept], right[kept], item[kept], (np.cumsum(often) - 1)[pair[kept]], code[often]
     seen_by = data.viewer[left], data.viewer[right]
-    code, pair = np.unique(first * data.n_annotators + second, return_inverse=True)
     used = np.zeros_like(weight)
     used[items] = weight[items]
     error, scale, _ = ErrorDesign(data).find_residuals(data.label, used, chance)
