@@ -1,37 +1,333 @@
-"""Coefficients of agreement of all annotators together, with bootstrap intervals over items.
-
-An undefined coefficient is nan. Repeated answers of an annotator count. Declared "unsure" answers are missing.
-
-References
-----------
-J. L. Fleiss (1971), Psychological Bulletin 76(5), 378-382, doi:10.1037/h0031619.
-S. Siegel and N. J. Castellan (1988), Nonparametric statistics for the behavioral sciences, second edition.
-R. J. Light (1971), Psychological Bulletin 76(5), 365-377, doi:10.1037/h0031643.
-J. W. Holley and J. P. Guilford (1964), doi:10.1177/001316446402400402.
-K. L. Gwet (2008), doi:10.1348/000711006X126600.
-"""
+"""x"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
-
 import numpy as np
+from bayesanno.data.labelled import divide
+import math
+import operator
+from dataclasses import dataclass
 from numpy.typing import ArrayLike
-
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
+from bayesanno._core.validate import check_share
+from bayesanno.agreement.vote import disagreed_items, require_sure, shared_items
+from bayesanno.data.annotations import AnnotationData
+from bayesanno._core.messages import option
+from collections.abc import Mapping, Sequence
 from bayesanno._core.intervals import name_bounds
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import counted, option
-from bayesanno.agreement.alpha import beyond, compare_places, compare_sets, find_disagreement, find_ranks, nominal_alpha
+from bayesanno._core.messages import counted, option
 from bayesanno.agreement.pairs import WEIGHTED, Pairs, find_pairs
 from bayesanno.agreement.resampling import check_resampling, resample_items, with_bounds
-from bayesanno.agreement.sets import gather_sets
 from bayesanno.agreement.vote import require_shared
-from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import divide, read_numbers
+
+
+def measure_alpha(observed: np.ndarray, n: np.ndarray, by_chance: np.ndarray) -> np.ndarray:
+    """Return alpha from sum_cd o_cd d_cd, the number of answers compared, and sum_cd n_c n_d d_cd; nan if undefined."""
+    return 1 - divide(observed * (n - 1), by_chance)
+
+
+def nominal_alpha(observed: np.ndarray, given: np.ndarray, axis: int = -1) -> np.ndarray:
+    """Return nominal alpha from sum_cd o_cd over different labels, and label counts n_c along an axis."""
+    n = given.sum(axis=axis)
+    return measure_alpha(observed, n, n**2 - (given**2).sum(axis=axis))
+
+
+def alpha_of_votes(votes: np.ndarray) -> np.ndarray:
+    """Return nominal alpha of votes (..., item, label), nan where it is not defined; (...)."""
+    n = votes.sum(axis=-1)  # (..., item)
+    observed = find_disagreement(n, (votes**2).sum(axis=-1)).sum(axis=-1)
+    return nominal_alpha(observed, (votes * (n >= 2)[..., None]).sum(axis=-2))
+
+
+def find_disagreement(n: np.ndarray, squares: np.ndarray) -> np.ndarray:
+    """Return the items' contributions to sum_cd o_cd over different labels, from answers and sums of squared votes."""
+    return (n**2 - squares) / np.maximum(n - 1, 1)  # 0 of one answer
+
+
+def find_ranks(given: np.ndarray) -> np.ndarray:
+    """Return the mean rank of the answers with each label, less that of all answers, from label counts (label, ...)."""
+    return np.asarray(np.cumsum(given, axis=0) - given / 2 - given.sum(axis=0) / 2)
+
+
+def compare_places(votes: Any, place: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return alpha, (resample,), of labels with positions on a line; the distance is the squared difference.
+
+    `votes` is sparse, (item, label), with empty rows for items with one answer. `weights`, (item, resample), is how
+    often each item counts, and `place` is (label, resample) or (label, 1).
+    """
+    given = votes.T @ weights  # (label, resample)
+    place = place - divide(
+        (given * place).sum(axis=0), given.sum(axis=0)
+    )  # from their mean, so that no digits are lost
+    return alpha_of_places(votes.sum(axis=1)[:, None], votes @ place, votes @ place**2, given, place, weights)
+
+
+def alpha_of_places(
+    n: np.ndarray, sums: np.ndarray, squares: np.ndarray, given: np.ndarray, place: np.ndarray, weights: Any = 1
+) -> np.ndarray:
+    """Return alpha, (...), of labels with positions on a line, from sums over the answers to each item, (item, ...).
+
+    The sums are the number `n` of answers, and the `sums` and `squares` of the places of their labels. `given` are the
+    counts of labels among compared answers, and `place` the places of labels, (label, ...).
+    """
+    apart = n * squares  # (item, ...)
+    apart -= sums**2
+    apart *= weights * (2 * (n >= 2) / np.maximum(n - 1, 1))
+    total, used = given.sum(axis=0), given > 0
+    differ = np.where(used, place, -np.inf).max(axis=0) > np.where(used, place, np.inf).min(axis=0)
+    by_chance = 2 * (total * (given * place**2).sum(axis=0) - (given * place).sum(axis=0) ** 2)
+    return measure_alpha(apart.sum(axis=0), total, np.where(differ, by_chance, 0))
+
+
+def compare_sets(votes: Any, distance: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return alpha, (resample,), of labels with any distances, (label, label); otherwise as `compare_places`."""
+    given, n = votes.T @ weights, votes.sum(axis=1)  # (label, resample), (item,)
+    apart = (votes * (votes @ distance)).sum(axis=1) / np.maximum(n - 1, 1)  # (item,)
+    return measure_alpha(apart @ weights, given.sum(axis=0), (given * (distance @ given)).sum(axis=0))
+
+
+def beyond(observed: Any, expected: Any, most: Any = 1.0) -> np.ndarray:
+    """Return agreement beyond chance, (observed - expected) / (most - expected); nan if no more is possible.
+
+    Disagreement is negative agreement, of which the most is 0.
+    """
+    return divide(observed - expected, most - expected)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disagreement:
+    """The items on which annotators disagree, in a table of annotations.
+
+    Parameters
+    ----------
+    n, d : int
+        The number of items with two or more annotations, and of those with two or more different labels.
+    p, kappa : float or None
+        As from `estimate_chance_agreement` and `measure_kappa`; None if undefined.
+    left_out : int
+        Items with fewer than two annotations.
+    """
+
+    n: int
+    d: int
+    p: float | None
+    kappa: float | None
+    left_out: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChanceDifference:
+    """The difference, in items, that noise may cause between two equally good systems (section 4.1 of the paper).
+
+    Parameters
+    ----------
+    noise : int
+        R, the number of noisy items in the test set.
+    ci_prob, sd : float
+        The probability with which the bounds hold; the standard deviation of the difference, sqrt(R / 2).
+    chebyshev, exact : int
+        The bound by Chebyshev's inequality, as in the paper, and the smallest bound that holds.
+    """
+
+    noise: int
+    ci_prob: float
+    sd: float
+    chebyshev: int
+    exact: int
+
+
+def chance_agreement(coins: ArrayLike) -> float:
+    """Return sum_m prod_j coin_jm, the probability that annotators' coins all give one label (section 2 of the paper).
+
+    Parameters
+    ----------
+    coins : array, shape (annotator, label)
+        The probability of each label in each annotator's coin; rows sum to 1.
+
+    Raises
+    ------
+    DataError
+        If a row is not a probability distribution.
+
+    Examples
+    --------
+    >>> [chance_agreement([[0.5, 0.5]] * annotators) for annotators in (2, 3, 5)]
+    [0.5, 0.25, 0.0625]
+    """
+    given = np.asarray(coins, dtype=float)
+    if given.ndim != 2 or not given.size:
+        raise DataError(f"coins have shape {given.shape}: give one row per annotator, one column per label")
+    wrong = ~((given >= 0).all(axis=1) & (np.abs(given.sum(axis=1) - 1) < 1e-8))  # (annotator,)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DataError(f"coin {row + 1} is {given[row].tolist()}: probabilities must be 0 or more and sum to 1")
+    return float(np.prod(given, axis=0).sum())
+
+
+def estimate_coins(data: AnnotationData) -> np.ndarray:
+    """Estimate each annotator's coin on hard items from the items disagreed on (footnote 3 of the paper).
+
+    An annotator without any disagreement gets the coin of all others together. Coins look fairer than they are, since
+    two annotators who disagree give different labels.
+
+    Returns
+    -------
+    array, shape (annotator, true_class)
+        Rows sum to 1.
+
+    Raises
+    ------
+    DataError
+        If no item is disagreed on.
+
+    Examples
+    --------
+    >>> from bayesanno import AnnotationData
+    >>> rows = [("s1", "ada", "no"), ("s1", "bo", "yes"), ("s2", "ada", "yes"), ("s2", "bo", "no")]
+    >>> estimate_coins(AnnotationData.from_records(rows)).tolist()
+    [[0.5, 0.5], [0.5, 0.5]]
+    """
+    data = require_sure(data, "estimate_coins")
+    hard = disagreed_items(data.votes)[data.item]  # (annotation,)
+    if not hard.any():
+        raise DataError("no item is disagreed on: coins cannot be estimated")
+    given = np.zeros((data.n_annotators, data.n_labels))  # (annotator, label)
+    np.add.at(given, (data.annotator[hard], data.label[hard]), 1.0)
+    given[given.sum(axis=1) == 0] = given.sum(axis=0)
+    return given / given.sum(axis=1, keepdims=True)
+
+
+def estimate_chance_agreement(data: AnnotationData) -> float:
+    """Estimate the probability that the annotators of a hard item agree, from the coins of `estimate_coins`.
+
+    It is the mean over the agreed items, with which eq. 1 never understates the noise.
+
+    Raises
+    ------
+    DataError
+        If no item is disagreed on.
+
+    Examples
+    --------
+    >>> from bayesanno import read_annotations
+    >>> round(estimate_chance_agreement(read_annotations("@crowd")), 4)
+    0.0313
+    """
+    data = require_sure(data, "estimate_chance_agreement")
+    coins = estimate_coins(data)
+    same = np.ones((data.n_items, data.n_labels))  # (item, label)
+    np.multiply.at(same, data.item, coins[data.annotator])
+    shared = shared_items(data.votes)  # (item,)
+    agreed = shared & ~disagreed_items(data.votes)
+    return float(same[agreed if agreed.any() else shared].sum(axis=1).mean())
+
+
+def count_disagreement(data: AnnotationData) -> Disagreement:
+    """Count the items disagreed on, and compute the other inputs of the noise model.
+
+    Raises
+    ------
+    DataError
+        If no item has two annotations.
+
+    Examples
+    --------
+    >>> from bayesanno import read_annotations
+    >>> found = count_disagreement(read_annotations("@crowd"))
+    >>> found.n, found.d
+    (300, 251)
+    """
+    data = require_sure(data, "count_disagreement")
+    shared = shared_items(data.votes)  # (item,)
+    d = int(disagreed_items(data.votes).sum())
+    equal = np.unique(data.votes[shared].sum(axis=1)).size == 1
+    return Disagreement(
+        n=int(shared.sum()),
+        d=d,
+        p=estimate_chance_agreement(data) if d else None,
+        kappa=measure_kappa(data.votes[shared]).kappa if equal else None,
+        left_out=int((~shared).sum()),
+    )
+
+
+def bound_chance_difference(noise: int, *, ci_prob: float = 0.95) -> ChanceDifference:
+    """Bound the difference between two systems that noise in the test set explains (section 4.1 of the paper).
+
+    On each of R noisy items, each system alone is counted right with probability 1/4. So the difference plus R is
+    Binomial(2 R, 1/2).
+
+    Parameters
+    ----------
+    noise : int
+        R, the number of noisy items in the test set; `NoiseBound.n_noise` bounds it.
+    ci_prob : float, default 0.95
+        As for `bound_noise`.
+
+    Raises
+    ------
+    DataError
+        If an argument is out of its range.
+
+    Examples
+    --------
+    >>> found = bound_chance_difference(125)
+    >>> found.chebyshev, found.exact
+    (35, 15)
+    """
+    noise = check_whole("noise", noise)
+    check_share("ci_prob", ci_prob)
+    from scipy.stats import binom
+
+    sd = math.sqrt(noise / 2)
+    exceeds = 2 * binom.sf(noise + np.arange(noise + 1), 2 * noise, 0.5)  # P(|S| > s), s = 0..R
+    chebyshev = min(math.floor(sd / math.sqrt(1 - ci_prob) + 1e-9), noise)
+    exact = int(np.argmax(exceeds < 1 - ci_prob))
+    return ChanceDifference(noise=noise, ci_prob=ci_prob, sd=sd, chebyshev=chebyshev, exact=exact)
+
+
+def check_whole(what: str, value: int, least: int = 0) -> int:
+    """Return a number as an int, or raise a DataError if it is not whole or too small."""
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        raise DataError(f"{what} is {value!r}: it must be a whole number") from None
+    if whole < least:
+        raise DataError(f"{what} is {whole}: it must be {least} or more")
+    return whole
+
+
+def gather_sets(data: AnnotationData) -> tuple[AnnotationData, dict[str, np.ndarray]]:
+    """Return annotations by sets of labels, and the distances of every two sets, (set, set), by name.
+
+    Items that are not pairs of item and label with the answers no and yes raise a DataError.
+    """
+    names = [item.rpartition(" / ")[::2] for item in data.items]
+    (items, of_item), (tags, tag) = (np.unique(each, return_inverse=True) for each in zip(*names, strict=True))
+    if data.labels != ("no", "yes") or "" in items or len(names) != items.size * tags.size:
+        needed = option("multi_label", True)
+        raise DataError(f"sets of labels need every pair of item and label as an item: read with {needed}")
+    cell, which = np.unique(of_item[data.item] * data.n_annotators + data.annotator, return_inverse=True)
+    chosen = np.zeros((cell.size, tags.size), dtype=int)  # (answer, label)
+    np.maximum.at(chosen, (which, tag[data.item]), data.label)
+    sets, label = np.unique(chosen, axis=0, return_inverse=True)  # (set, label)
+    both = sets @ sets.T  # (set, set)
+    n, size = np.add.outer(sets.sum(axis=1), sets.sum(axis=1)), np.diag(both)
+    shared = np.where(n > 0, both / np.maximum(n - both, 1), 1)  # two empty sets are equal
+    smaller, larger = np.minimum.outer(size, size), np.maximum.outer(size, size)
+    near = np.select([smaller + larger == 2 * both, smaller == both], [1, 2 / 3], 1 / 3)
+    found = AnnotationData(
+        item=cell // data.n_annotators,
+        annotator=cell % data.n_annotators,
+        label=label,
+        items=tuple(items.tolist()),
+        annotators=data.annotators,
+        labels=tuple("; ".join(tags[one > 0]) or "no label" for one in sets),
+    )
+    return found, {"jaccard": 1 - shared, "masi": 1 - near * shared}
+
 
 MEAN_OF_PAIRS = ("scott_pi", "cohen_kappa", *WEIGHTED)
 BIASED = (

@@ -1,27 +1,21 @@
-"""Comparison of groups of items, such as the outputs of several systems, by their shares of true labels.
-
-The invariant: items with a known true label count with it. For all others a label is drawn in each draw of the fit, so
-that shares and their differences include the uncertainty of items and annotators. This takes the model as right;
-`bayesanno.analysis.prediction_powered` does not.
-"""
+"""Shares of labels, and the prevalence of classes, by group of items or annotators."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+from bayesanno._core.messages import DataError
+from bayesanno._core.lazy import pd
+import numpy as np
+from bayesanno._core.draw import draw_codes
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import batched, cycle
-from typing import Any
-
-import numpy as np
-
-from bayesanno._core.draw import draw_codes
-from bayesanno._core.errors import DataError, FitError, PredictionWarning, warn
+from bayesanno._core.messages import DataError, FitError, PredictionWarning, warn
 from bayesanno._core.intervals import choose_prob
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.validate import check_choice, check_seed
-from bayesanno._core.wording import counted, listed, option, spell
+from bayesanno._core.messages import counted, listed, option, spell
 from bayesanno.analysis.grades import ROUNDED, find_grades, order_classes
-from bayesanno.analysis.group_prevalence import draw_with_own_prevalence
-from bayesanno.analysis.groups import read_groups
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.prediction_powered import draw_powered
 from bayesanno.analysis.ranking import describe_ranks
@@ -34,6 +28,126 @@ from bayesanno.graph.functions import stack_samples
 from bayesanno.inference.diagnosis.findings import read_findings
 from bayesanno.inference.tempering import temperings_of
 from bayesanno.modeling.class_prior import class_prior_of, column_of
+
+
+def read_groups(groups: Any, what: str, *, where: str = "groups") -> pd.Series[str]:
+    """Return the group of each item or annotator (`what`), by name.
+
+    Raises
+    ------
+    DataError
+        If the groups are not a mapping, Series or table, or a member has two groups. The message calls them `where`.
+    """
+    if isinstance(groups, pd.DataFrame):
+        lacking = [column for column in (what, "group") if column not in groups]
+        if lacking:
+            raise DataError(f"{where} has no column {lacking[0]!r}: a table of groups has {what} and group")
+        groups = groups.drop_duplicates([what, "group"]).set_index(what)["group"]
+    if not isinstance(groups, Mapping | pd.Series):
+        raise DataError(f"{where} is {type(groups).__name__}: give the group of each {what} by name, as in a dict")
+    named = pd.Series(groups, dtype=object).dropna()
+    named.index = named.index.map(str)
+    twice = named.index[named.index.duplicated()]
+    if len(twice):
+        raise DataError(f"{where}: {what} {twice[0]!r} has two groups: give one group per {what}")
+    return named.map(str)
+
+
+N_RISES = 200  # EM steps towards the mode of the prevalences, where the first sweep starts
+N_SWEEPS = 25  # Gibbs sweeps; the last one is kept
+LEAST = -700.0  # lower bound for log likelihoods
+GRID = (np.arange(24) + 0.5) / 24  # sqrt(rho)
+
+
+def draw_with_own_prevalence(
+    log_likelihood: np.ndarray,
+    log_prevalence: np.ndarray,
+    codes: np.ndarray,
+    known: np.ndarray,
+    rng: np.random.Generator,
+    *,
+    n_sweeps: int = N_SWEEPS,
+) -> np.ndarray:
+    """Draw the class of every item in every draw of a fit, with a separate prevalence for each group of items.
+
+    Parameters
+    ----------
+    log_likelihood : array, shape (sample, item, class)
+        Log p(the item's answers | its class), up to a constant for each item.
+    log_prevalence : array, shape (sample, class)
+    codes : array of int, shape (item,)
+        The group of each item, 0 to G - 1, none of them empty.
+    known : array of int, shape (item,)
+        The class of items with a known class, -1 for all others.
+    rng : Generator
+    n_sweeps : int, default 25
+
+    Returns
+    -------
+    array of int, shape (sample, item)
+    """
+    order = np.argsort(codes, kind="stable")  # items of a group are neighbours
+    begin = np.searchsorted(codes[order], np.arange(codes.max() + 1))  # (group,)
+    is_class = known[order, None] == np.arange(log_likelihood.shape[2])  # (item, class)
+    log_likelihood = np.where(known[order, None] >= 0, np.where(is_class, 0.0, LEAST), log_likelihood[:, order])
+    log_likelihood = (log_likelihood - log_likelihood.max(axis=2, keepdims=True)).clip(LEAST)
+    pi = np.exp(log_prevalence)[:, None].clip(1e-12)  # (sample, 1, class)
+    of_item = codes[order]
+    start = _rise(np.exp(log_likelihood.mean(axis=0)), pi.mean(axis=0), begin, of_item)  # (group, class)
+    theta = np.repeat(start[None], len(pi), axis=0)  # (sample, group, class)
+    likelihood = np.ascontiguousarray(np.exp(log_likelihood).transpose(2, 0, 1))  # (class, sample, item)
+
+    drawn = np.empty(likelihood.shape[1:], dtype=int)
+    for _ in range(n_sweeps):
+        drawn = _draw_classes(likelihood, theta.transpose(2, 0, 1), of_item, rng)
+        counts = np.stack([np.add.reduceat(drawn == k, begin, axis=1, dtype=int) for k in range(pi.shape[2])], axis=2)
+        theta = rng.standard_gamma(_draw_concentration(counts, pi, rng)[:, None, None] * pi + counts)
+        theta = theta.clip(np.finfo(float).tiny)
+        theta /= theta.sum(axis=2, keepdims=True)
+    back = np.empty_like(drawn)
+    back[:, order] = drawn
+    return back
+
+
+def _draw_classes(
+    likelihood: np.ndarray, theta: np.ndarray, of_item: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Draw classes (sample, item) from likelihoods (class, sample, item) and prevalences (class, sample, group)."""
+    below = np.empty_like(likelihood)
+    np.multiply(likelihood[0], theta[0][:, of_item], out=below[0])
+    for k in range(1, len(below)):
+        np.multiply(likelihood[k], theta[k][:, of_item], out=below[k])
+        below[k] += below[k - 1]
+    u = rng.uniform(size=below.shape[1:]) * below[-1]
+    drawn = np.zeros(u.shape, dtype=int)
+    for k in range(len(below) - 1):
+        drawn += u >= below[k]
+    return drawn
+
+
+def _rise(likelihood: np.ndarray, pi: np.ndarray, begin: np.ndarray, of_item: np.ndarray) -> np.ndarray:
+    """Return prevalences (group, class) near their mode, by EM with c = 1, for one likelihood (item, class)."""
+    theta = np.repeat(pi, begin.size, axis=0)
+    for _ in range(N_RISES):
+        p = likelihood * theta[of_item]
+        p /= p.sum(axis=1, keepdims=True).clip(np.finfo(float).tiny)
+        theta = np.add.reduceat(p, begin, axis=0) + pi
+        theta /= theta.sum(axis=1, keepdims=True)
+    return theta
+
+
+def _draw_concentration(counts: np.ndarray, pi: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Draw c given the classes of items, counts (sample, group, class); shape (sample,)."""
+    from scipy.special import gammaln
+
+    concentration = 1 / GRID**2 - 1  # (point,)
+    log_p = np.empty((len(counts), GRID.size))  # (sample, point)
+    n_groups, total = counts.shape[1], counts[0].sum(axis=1)  # (group,)
+    for point, c in enumerate(concentration):
+        own = gammaln(c * pi + counts).sum(axis=(1, 2)) - n_groups * gammaln(c * pi).sum(axis=(1, 2))
+        log_p[:, point] = own + (gammaln(c) - gammaln(c + total)).sum()
+    return np.asarray(concentration[draw_codes(np.exp(log_p - log_p.max(axis=1, keepdims=True)), rng)])
+
 
 type Groups = str | Mapping[str, str] | pd.Series[str] | pd.DataFrame
 
@@ -70,7 +184,7 @@ def group_table(
 
     A model has one prevalence for all items, which pulls groups towards each other if answers are not informative. So
     each group gets its own prevalence here, drawn around the common one with a learnt spread between groups
-    (`bayesanno.analysis.group_prevalence` has the model). The annotators are those of the fit. If the model has no
+    (`bayesanno.analysis.group_shares` has the model). The annotators are those of the fit. If the model has no
     prevalence, or the fit has a class prior, labels are drawn from the fit's own probabilities; the class prior should
     then include the groups: `Columns("(1 | system)")`.
 

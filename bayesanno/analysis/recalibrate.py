@@ -1,24 +1,38 @@
-"""Recalibration of a fit's labels with a few known ones: calibrated probabilities when annotators err together.
-
-The invariant: true labels change the label probabilities, never the parameters. The probabilities of an item with a
-known label do not depend on that label, so scores against the known labels are cross-validated.
-"""
+"""x"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+import numpy as np
+from bayesanno.inference.tempering import Tempering, find_odds, log_probabilities, measure_logs
+from bayesanno.modeling.posterior import average_logs
+from collections.abc import Iterable, Iterator
+from itertools import islice, repeat
+from bayesanno._core.draw import draw_codes
+from bayesanno._core.lazy import xr
+from bayesanno.fits.storage import read_by_dimension
+from bayesanno.fits.view import (
+    ADJUSTMENT,
+    LABELS,
+    PROBABILITY,
+    RECALIBRATION,
+    FitPart,
+    FitView,
+    is_given,
+    label_groups,
+    log_label_posterior,
+)
+from bayesanno.inference.tempering import adjusted_parts, count_answers, temperings_of
+from bayesanno.modeling.posterior import compile_formula
 import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
-
-import numpy as np
-
-from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.messages import DataError, FitError
 from bayesanno._core.intervals import CiKind
 from bayesanno._core.lazy import pd, xr
-from bayesanno._core.wording import listed
+from bayesanno._core.messages import listed
 from bayesanno.analysis.parameters import describe_draws
-from bayesanno.analysis.temperature import learn_tempering
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import split_dimensions
@@ -43,6 +57,224 @@ from bayesanno.modeling.base import AnnotationModel
 from bayesanno.simulation.quantities import refuse_types
 
 
+SIZE_PRIOR = (-float(np.log(2.0)), 1.25)  # mean and standard deviation of log(T / s)
+TEMPERED_PRIOR = (0.0, 0.6)  # of log T, if labels were tempered before
+N_DRAWS = 2000
+SHIFT_SD = 0.7
+N_TEMPERATURES = 48
+N_SHIFTS = 128  # points at each temperature
+WIDEST = 5.0  # standard deviations of the prior of log T
+REGION = 9.0  # nats below the highest density
+WIDER = 1.25  # than the normal approximation, whose tails are too short
+N_STEPS = 50  # of Newton's method, which takes five to ten
+STRIDE = 617  # coprime to the number of draws, so that neighbouring draws have distant temperatures
+CHUNK_BYTES = 64 * 2**20  # memory for probabilities over points at a time
+
+
+def learn_tempering(
+    logs: np.ndarray, known: np.ndarray, truth: np.ndarray, *, tempered: float
+) -> tuple[Tempering, np.ndarray]:
+    """Make the recalibration of log probabilities by true labels of known items.
+
+    Parameters
+    ----------
+    logs : array, shape (item, label)
+        Of all items that were no controls; they tell the scale of log odds.
+    known : array, shape (known, label)
+        Of the items with known labels.
+    truth : array of int, shape (known,)
+    tempered : float
+        b, the weight with which labels were tempered before.
+
+    Returns
+    -------
+    Tempering, and array of shape (known, label)
+        The log probabilities of the known items, each without its own true label.
+    """
+    log_share, least, size = measure_logs(logs)
+    odds = find_odds(known, log_share, least)
+    wide = np.array([np.log(size) + SIZE_PRIOR[0], SIZE_PRIOR[1]])
+    mean, sd = (1 - tempered) * wide + tempered * np.array(TEMPERED_PRIOR)
+    points = find_posterior(odds, log_share, truth, (float(mean), float(sd)))
+    temperature, shift = points.draw(N_DRAWS)
+    found = Tempering(temperature, np.zeros(N_DRAWS), shift, log_share, least, weight=1.0, vote_weight=0.0)
+    return found, points.leave_each_out(odds, log_share, truth)
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedPoints:
+    """The posterior of temperature and shifts.
+
+    Attributes
+    ----------
+    temperature : array, shape (point,)
+        Nearly in ascending order.
+    shift : array, shape (point, label)
+    log_weight : array, shape (point,)
+        The weights add up to 1.
+    """
+
+    temperature: np.ndarray
+    shift: np.ndarray
+    log_weight: np.ndarray
+
+    def draw(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return n temperatures and their shifts without weights, evenly spaced (systematic resampling), mixed."""
+        steps = (np.arange(n) * STRIDE % n + 0.5) / n  # each once
+        chosen = np.searchsorted(np.exp(self.log_weight).cumsum(), steps).clip(max=self.log_weight.size - 1)
+        return self.temperature[chosen], self.shift[chosen]
+
+    def leave_each_out(self, odds: np.ndarray, centre: np.ndarray, truth: np.ndarray) -> np.ndarray:
+        """Return the log probabilities (known, label) of known items, each without its own true label.
+
+        Weights are divided by the probability of that label.
+        """
+        found = []
+        for rows in _chunks(self.log_weight.size * centre.size, truth.size):
+            each = log_probabilities(self.temperature[:, None], self.shift, centre, odds[rows])  # (point, known, label)
+            found.append(average_logs(each, self.log_weight[:, None] - each[:, np.arange(rows.size), truth[rows]]))
+        return np.concatenate(found)
+
+
+def find_posterior(
+    odds: np.ndarray, centre: np.ndarray, truth: np.ndarray, prior: tuple[float, float]
+) -> WeightedPoints:
+    """Find the posterior of temperature and shifts.
+
+    Parameters
+    ----------
+    odds : array, shape (known, label)
+        L - c of the items with known labels.
+    centre : array, shape (label,)
+        c.
+    truth : array of int, shape (known,)
+    prior : (float, float)
+        Mean and standard deviation of log T.
+    """
+    directions = np.linalg.svd(np.ones((1, centre.size)))[2][1:]  # (direction, label), orthogonal to a constant
+    own = np.arange(truth.size)
+    z = np.linspace(-WIDEST, WIDEST, N_TEMPERATURES)  # of log T, in standard deviations of its prior
+    for _ in range(2):
+        mode, log_p, hessian = _find_modes(np.exp(prior[0] + prior[1] * z), odds, centre, truth, directions)
+        log_mass = -(z**2) / 2 - (mode**2).sum(axis=1) / SHIFT_SD**2 / 2 - np.linalg.slogdet(hessian)[1] / 2
+        each = log_p[:, own, truth]  # (temperature, known)
+        log_mass = (log_mass + each.sum(axis=1))[:, None] - np.pad(each, ((0, 0), (0, 1)))  # without each, and with all
+        inside = np.flatnonzero((log_mass > log_mass.max(axis=0) - REGION).any(axis=1))
+        z = np.linspace(z[max(inside[0] - 1, 0)], z[min(inside[-1] + 1, z.size - 1)], z.size)
+    mode, _, hessian = _find_modes(np.exp(prior[0] + prior[1] * z), odds, centre, truth, directions)
+    root = WIDER * np.linalg.cholesky(np.linalg.inv(hessian))  # (temperature, direction, direction)
+    spread, offset = _spread_points(len(directions))
+    shift = ((mode[:, None] + spread @ root.swapaxes(1, 2)) @ directions).reshape(-1, centre.size)  # (point, label)
+    z = (z[:, None] + (z[1] - z[0]) * offset).ravel()
+    temperature = np.exp(prior[0] + prior[1] * z)  # (point,)
+    log_approximation = np.linalg.slogdet(hessian)[1][:, None] / 2 - (spread**2).sum(axis=1) / 2
+    log_weight = -(z**2) / 2 - (shift**2).sum(axis=1) / SHIFT_SD**2 / 2 - log_approximation.ravel()
+    for rows in _chunks(shift.size, truth.size):
+        logs = log_probabilities(temperature[:, None], shift, centre, odds[rows])  # (point, known, label)
+        log_weight += logs[:, own[: rows.size], truth[rows]].sum(axis=1)
+    return WeightedPoints(temperature, shift, log_weight - np.logaddexp.reduce(log_weight))
+
+
+def _find_modes(
+    temperature: np.ndarray, odds: np.ndarray, centre: np.ndarray, truth: np.ndarray, directions: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return, at each temperature, the mode of the shifts, the log probabilities, and minus the second derivatives."""
+    counts = np.bincount(truth, minlength=centre.size)
+    at = np.zeros((temperature.size, len(directions)))
+    for _ in range(N_STEPS):
+        log_p = log_probabilities(temperature[:, None], at @ directions, centre, odds)  # (temperature, known, label)
+        p = np.exp(log_p)
+        own, total = p @ directions.T, p.sum(axis=1)  # (temperature, known, direction), (temperature, label)
+        slope = (total - counts) @ directions.T + at / SHIFT_SD**2
+        curvature = (directions * total[:, None, :]) @ directions.T - own.swapaxes(1, 2) @ own
+        hessian = curvature + np.eye(len(directions)) / SHIFT_SD**2
+        step = np.linalg.solve(hessian, slope[:, :, None])[:, :, 0]
+        decrement = np.sqrt((step * slope).sum(axis=1, keepdims=True).clip(0))
+        at -= step / (1 + decrement)  # damped, so that no step is too long
+        if decrement.max() < 1e-6:
+            break
+    return at, log_p, hessian
+
+
+def _spread_points(n_directions: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return standard normal points (point, direction), ascending in the first, and offsets in a cell of the grid."""
+    from scipy.special import ndtri
+    from scipy.stats.qmc import Sobol
+
+    n_half = N_SHIFTS // 2
+    z = ndtri(Sobol(n_directions, scramble=False).random(n_half) + 0.5 / n_half)
+    z = np.concatenate([z, -z])
+    return z[np.argsort(z[:, 0])], np.arange(N_SHIFTS) * (np.sqrt(5) - 1) / 2 % 1 - 0.5
+
+
+def _chunks(n_numbers: int, n_known: int) -> list[np.ndarray]:
+    """Return the known items in parts that fit into memory, with this number of numbers for each."""
+    return np.array_split(np.arange(n_known), min(n_known, 1 + 8 * n_numbers * n_known // CHUNK_BYTES))
+
+
+def draw_labels(view: FitView, part: FitPart, rng: np.random.Generator) -> xr.DataArray:
+    """Draw every item's label once per posterior draw of the parameters: indices of labels, dims (chain, draw, item).
+
+    Draws come from the model's posterior, or from `each_posterior` if the fit was adjusted or recalibrated.
+    """
+    if part.labels is None:
+        return compile_formula(view.model, view.data, view.posterior, view.known).draw_states(part.dimension, rng)
+    sizes = [view.posterior.sizes[dim] for dim in ("chain", "draw")]
+    drawn = [draw_codes(np.exp(logs), rng) for logs, _ in each_posterior(view, part, sizes[0] * sizes[1], rng)]
+    coords = {"chain": view.posterior["chain"], "draw": view.posterior["draw"], "item": list(part.data.items)}
+    name = str(part.latent[PROBABILITY].dims[1])
+    return xr.DataArray(np.reshape(drawn, (*sizes, -1)), dims=tuple(coords), coords=coords, name=name)
+
+
+def each_posterior(view: FitView, part: FitPart, n: int, rng: np.random.Generator) -> Iterator[tuple[np.ndarray, bool]]:
+    """Yield n draws of the log posterior of labels (item, label), and whether each is a draw of the model's own.
+
+    In a recalibrated fit, each draw has one temperature and its shifts for all items but the known ones, which have
+    their own posteriors, computed without their true label. In an adjusted fit, each draw of an item is the model's
+    own, with a little of the vote, or one tempered for a correlation, in proportion to their weights. If n is more than
+    the number of posterior draws, these are used again and again.
+    """
+    before, kept = part.of_model, is_given(part)
+    tempering = temperings_of(view, ADJUSTMENT).get(part.dimension)
+    if view.yields == "point":  # evaluated once for all
+        each: Iterable[np.ndarray] = repeat(next(_draw_own(view, before)), n)
+    else:
+        each = islice(_draw_own(view, before), n)
+    if recalibration := temperings_of(view, RECALIBRATION).get(part.dimension):
+        kept |= np.isin(part.data.items, known_items(view, part.dimension))
+        before, tempering = adjusted_parts(view)[part.dimension], recalibration
+        each = repeat(log_label_posterior(before), n)
+    if tempering is None:
+        yield from ((logs, True) for logs in each)
+        return
+    own = log_label_posterior(part if recalibration else before)
+    for logs, is_own in tempering.draw(each, log_label_posterior(before), count_answers(view, before, tempering), rng):
+        yield np.where(kept[:, None], own, logs), is_own
+
+
+def _draw_own(view: FitView, part: FitPart) -> Iterator[np.ndarray]:
+    """Yield the model's log posterior of labels (item, label) in each draw, chain after chain, again and again."""
+    formula = compile_formula(view.model, view.data, view.posterior, view.known)
+    while True:
+        for one in formula.evaluate():
+            yield log_label_posterior(part, one.log_probability[part.dimension][formula.patterns.of_item])
+
+
+def view_before(view: FitView) -> FitView:
+    """Return a recalibrated fit as it was before recalibration, with its present gold."""
+    tree = view.tree.copy()
+    del tree[LABELS], tree[RECALIBRATION]
+    del tree.attrs[RECALIBRATION]
+    for path, group in label_groups([*adjusted_parts(view).values()]).items():
+        tree[path] = xr.DataTree(group)
+    return FitView(tree)
+
+
+def known_items(view: FitView, dimension: str) -> list[str]:
+    """Return the items with the true labels that a recalibration used."""
+    return [str(item) for item in read_by_dimension(view.tree, RECALIBRATION)[dimension]["known_item"].values]
+
+
 def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     """Recalibrate the labels of a fit with the true labels of a few items, which the fit has not used.
 
@@ -56,7 +288,7 @@ def recalibrate(fit: xr.DataTree | FitView, gold: Any = None) -> xr.DataTree:
     p_i is the probability that the tables of the fit have: the model's, or the adjusted one (`adjust`). The prior of T
     is wide, and where labels were adjusted for correlated errors it has median 1, so that fewer true labels are needed.
 
-    The temperature T and the shifts have a posterior (`bayesanno.analysis.temperature` has the priors), over which
+    The temperature T and the shifts have a posterior (`bayesanno.analysis.recalibrate` has the priors), over which
     the probabilities are averaged: with 20 true labels the answers are wide, but not wrong. The probabilities of items
     with known labels are computed without their own label (leave-one-out). So `coverage_table`, `calibration_table`,
     `compare` and the accuracy in run.json are cross-validated where they use these labels.

@@ -1,18 +1,23 @@
-"""What is found of a fit, once: every part of the page reads it here, so that none contradicts the verdict on top.
-
-The invariant: `is_off` decides whether what rests on the probabilities of labels is shown as it is.
-"""
+"""x"""
 
 from __future__ import annotations
 
+import sys
+from bayesanno._core.lazy import pd
+from bayesanno.fits.view import FitView
+from bayesanno.inference.diagnosis.modes import modes_found
+from bayesanno.modeling.class_prior import class_prior_of
+from typing import Any
+import numpy as np
+from bayesanno._core.intervals import find_bounds
+from bayesanno.criticism.power_scaling import THRESHOLD, power_scaling_table
+from bayesanno.modeling.findings import threshold_of
+from bayesanno.report.page import join_ends
+from bayesanno.report.plots.style import WORDS
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-
-import numpy as np
-
-from bayesanno._core.errors import DataError, FitError
-from bayesanno._core.lazy import pd
+from bayesanno._core.messages import DataError, FitError
 from bayesanno.analysis.annotators import annotator_table
 from bayesanno.analysis.dependence import dependence_table
 from bayesanno.criticism.predictive import PredictiveCheck, predictive_check
@@ -21,6 +26,81 @@ from bayesanno.fits.view import FitPart, FitView, parts_of
 from bayesanno.inference.diagnosis.findings import MISFIT, SHARED, WRONG, read_findings
 from bayesanno.io.check import explain_alike
 from bayesanno.modeling.findings import Finding
+
+
+def list_modes(view: FitView) -> pd.DataFrame | None:
+    """Return the modes of the posterior; None if there is one."""
+    modes = modes_found(view.diagnostics.get("modes", {}))
+    if len(modes) < 2:
+        return None
+    rows = {
+        "mode": range(1, len(modes) + 1),
+        "probability": [mode["probability"] for mode in modes],
+        "nats below the highest": [mode["nats"] for mode in modes],
+        "chains in it": [", ".join(map(str, mode["chains"])) or "none" for mode in modes],
+        "items labelled differently": [str(mode.get("items_differ", "")) for mode in modes],
+    }
+    return pd.DataFrame(rows).astype({"probability": float})
+
+
+def list_cards(view: FitView) -> dict[str, str]:
+    """Return the cards of the model and of the terms of its class prior, by name."""
+    of_class = class_prior_of(view.model)
+    terms = of_class.terms if of_class is not None else ()
+    cards = {one.name: sys.modules[type(one).__module__].__doc__ for one in (view.model, *terms)}
+    return {name: card.strip() for name, card in cards.items() if card}
+
+
+SMALL = threshold_of("statistic-off")  # p-values below it are reported
+MOST_ROWS = 10  # parameters that are listed
+MOST_CHECKED = 12  # statistics, and values of them, that are listed
+# Largest variable that is scaled besides competence: the more elements, the more are sensitive by chance.
+MOST_OF_ONE = 20
+SENSITIVITY = ["parameter", "mean", "sd", "prior", "likelihood", "prior_slope", "diagnosis"]
+
+
+def check_predictions(found: Findings) -> dict[str, Any] | None:
+    """Return what was observed and predicted of the statistics; None if answers were not simulated."""
+    if found.check is None:
+        return None
+    p = p_values(found.check)
+    return {
+        "n": len(p),
+        "small": [f"{name} (p = {one:.3f})" for name, one in p.items() if one < SMALL],
+        "limit": SMALL,
+        "table": _list_predictions(found.check.table),
+    }
+
+
+def _list_predictions(every: pd.DataFrame) -> pd.DataFrame:
+    """Return what was observed and predicted of the statistics as a whole, and of the values with the smallest p."""
+    by = [name for name in ("dimension", "statistic") if name in every]
+    alone = every.groupby(by)["of"].transform("size") == 1  # a statistic of one number
+    whole: pd.Series = every["statistic"].map(WORDS) + np.where(alone, "", ": distance")
+    table = every.assign(of=every["of"].where(every["level"] == "each", whole), p=every["p"].round(3))
+    shown = table[[*by, "of", "observed", "mean", *find_bounds(every)[:2], "p"]]
+    first = shown.iloc[np.lexsort((every["p"], every["level"] == "each"))[:MOST_CHECKED]]
+    return join_ends(first).rename(columns={"mean": "predicted"})
+
+
+def scale_prior(view: FitView) -> dict[str, Any] | None:
+    """Return which parameters depend on the prior; None without draws of the posterior and their log densities."""
+    if view.yields != "mcmc" or not {"log_prior", "log_likelihood"} <= set(view.tree.children):
+        return None
+    few = [str(name) for name, values in view.posterior.items() if values[0, 0].size <= MOST_OF_ONE]
+    competence = [view.model.competence] if view.model.competence is not None else []
+    names = list(dict.fromkeys([*competence, *few]))
+    if not names:
+        return None
+    table = power_scaling_table(view, names)
+    moving = table[table["diagnosis"].str.startswith("potential")]
+    return {
+        "n": len(table),
+        "n_moving": len(moving),
+        "threshold": THRESHOLD,
+        "table": moving.nlargest(MOST_ROWS, "prior")[SENSITIVITY],
+    }
+
 
 LEAST_ITEMS = 20  # that two annotators share, for a row of their own
 REPLICATES = 200  # tables that are simulated: enough to see a p-value below the threshold

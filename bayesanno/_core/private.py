@@ -1,10 +1,22 @@
-"""PyTensor's private names: how Numba and JAX compute an operation, and parts of graphs."""
+"""Undocumented parts of PyTensor, PyMC and nutpie that this package uses.
+
+Each name is imported only here, so that a change in a new release is fixed in one place. For each,
+`tests/_core/test_private.py` tests the behaviour that the package relies on, and names what has changed."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+import numpy as np
+import threading
+from collections.abc import Callable, Mapping
+from pymc.initial_point import make_initial_point_fn
+from pymc.logprob.transforms import SimplexTransform, Transform
+from pymc.model.transform.conditioning import remove_value_transforms
+from pymc.pytensorf import collect_default_updates, find_rng_nodes, reseed_rngs
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
-
 from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.rewriting import inline_ofg_node
 from pytensor.graph import Op, node_rewriter, rewrite_graph
@@ -16,6 +28,108 @@ from pytensor.tensor.basic import Alloc, MakeVector
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.random.type import RandomType
 from pytensor.tensor.shape import Reshape, SpecifyShape
+
+
+def import_nutpie() -> Any:
+    """Import nutpie without the plots of ArviZ, from which it takes only the conversion of draws."""
+    import arviz_base
+
+    sys.modules.setdefault("arviz", arviz_base)
+    try:
+        import nutpie
+    finally:
+        if sys.modules.get("arviz") is arviz_base:
+            del sys.modules["arviz"]
+    return nutpie
+
+
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Raise an AttributeError, TypeError or ValueError if nutpie has no such settings, or not such values."""
+    import_nutpie()._lib.PyNutsSettings.Diag(0).update(dict(settings))
+
+
+def make_compiled_model(
+    functions: Any, parts: Mapping[str, tuple[slice, tuple[int, ...]]], n_dim: int, start: Callable[[int], np.ndarray]
+) -> Any:
+    """Return a model for `nutpie.sample`.
+
+    Parameters
+    ----------
+    functions : CFunctions
+        The functions that nutpie calls, and the arrays that must live as long as the model.
+    parts : mapping of name to slice and shape
+        The stored variables, in order.
+    n_dim : int
+        The length of a point.
+    start : callable
+        A function from a seed to a point.
+    """
+    from nutpie.compile_pymc import CompiledPyMCModel
+
+    shapes = {name: shape for name, (_, shape) in parts.items()}
+    slices = [part for part, _ in parts.values()]
+    return CompiledPyMCModel(
+        _n_dim=n_dim,
+        dims={},
+        _coords={},
+        _shapes=shapes,
+        compiled_logp_func=functions.logp,
+        compiled_expand_func=functions.kept,
+        initial_point_func=start,
+        shared_data={str(which): array for which, array in enumerate(functions.arrays)},
+        shared_var_keys={},
+        user_data=functions.user_data,
+        n_expanded=slices[-1].stop,
+        shape_info=(list(shapes), slices, list(shapes.values())),
+        logp_func=None,
+        expand_func=None,
+        reparameterized_names=[],
+    )
+
+
+def compile_by_nutpie(graph: Any, names: Sequence[str]) -> tuple[Any, Any, tuple[np.ndarray, ...], np.ndarray]:
+    """Compile a graph as nutpie does: its two functions of C, and what they read.
+
+    Their arguments are those of ours. `names` are those of the free variables, whose values are kept.
+    """
+    model = import_nutpie().compile_pymc_model(graph, jitter_rvs=set(), var_names=names)
+    functions = model.compiled_logp_func, model.compiled_expand_func
+    return *functions, tuple(model.shared_data.values()), model.user_data
+
+
+__all__ = [
+    "SimplexTransform",
+    "Transform",
+    "collect_default_updates",
+    "draw_initial_point",
+    "find_rng_nodes",
+    "remove_value_transforms",
+    "reseed_rngs",
+]
+
+
+def draw_initial_point(
+    graph: Any, start: Mapping[str, np.ndarray] | None = None
+) -> Callable[[int], dict[str, np.ndarray]]:
+    """Return a function from a seed to (transformed) values of a graph's free variables.
+
+    Given values are used; others are drawn from the prior. Several threads may call it at the same time.
+    """
+    how = {"default_strategy": "prior"} if start is None else {"overrides": dict(start)}
+    draw = make_initial_point_fn(model=graph, return_transformed=True, **how)
+    one_at_a_time = threading.Lock()
+
+    def call(seed: int) -> dict[str, np.ndarray]:
+        with one_at_a_time:
+            return draw(seed)
+
+    return call
+
+
+def name_distribution(operation: Any) -> str:
+    """Return the name of a distribution as PyMC prints it."""
+    return str(operation._print_name[0])
+
 
 __all__ = [
     "Alloc",

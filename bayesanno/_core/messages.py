@@ -1,10 +1,10 @@
-"""Words for messages and descriptions: lists of names, suggestions of names, counted nouns.
-
-The invariant: each result is one short line, for any number of names and any characters in them; tables are HTML.
-"""
+"""Errors and warnings, and the words of their messages."""
 
 from __future__ import annotations
 
+import os
+import warnings
+from pathlib import Path
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,6 +16,92 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+OURS = (f"{Path(__file__).parents[1]}{os.sep}",)  # the folder of the package
+
+
+class BayesannoError(Exception):
+    """Root of every error that bayesanno raises on purpose.
+
+    The message is one line: the problem, its place, and the remedy.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(as_line(message))
+
+
+class DataError(BayesannoError, ValueError):
+    """Annotations that cannot be read or do not fit together."""
+
+
+class DataFileError(BayesannoError, OSError):
+    """A file that is missing, cannot be fetched, or would be overwritten."""
+
+
+class ModelError(BayesannoError, ValueError):
+    """An unknown model, an unknown field of a model, or a field out of range."""
+
+
+class SamplerError(BayesannoError, ImportError):
+    """A sampler that is not installed."""
+
+
+class ExtraError(BayesannoError, ImportError):
+    """A part of the package that is not installed."""
+
+
+class FitError(BayesannoError, ValueError):
+    """A request that this fit, or this method of fitting, does not support."""
+
+
+class ConvergenceWarning(UserWarning):
+    """A diagnostic shows that a posterior is not yet reliable; the message gives the reason and a remedy."""
+
+
+class ExportWarning(UserWarning):
+    """Information that is missing from the export of a tool."""
+
+
+class IdentifiabilityWarning(UserWarning):
+    """A design that does not identify a quantity, however many draws there are."""
+
+
+class MisfitWarning(UserWarning):
+    """The fitted model does not predict the answers well, so its label probabilities may be wrong."""
+
+
+class NamesWarning(UserWarning):
+    """Names that differ but are so similar that they may mean the same; true labels that are not among the labels."""
+
+
+class PredictionWarning(UserWarning):
+    """A prediction supported by few draws, or a recalibration by few known labels."""
+
+
+class SizeWarning(UserWarning):
+    """A part of a result was left out because it would need too much memory; the message explains how to add it."""
+
+
+def warn(message: str, category: type[Warning], *, level: str = "") -> None:
+    """Raise a warning that points to the user's own line; the `level` of a finding is for the terminal."""
+    one = category(as_line(message))
+    if level:
+        one.level = level  # type: ignore[attr-defined]
+    warnings.warn(one, skip_file_prefixes=OURS)
+
+
+def as_line(text: str) -> str:
+    r"""Return a text with escapes for characters that are invisible, break the line or change its direction.
+
+    Examples
+    --------
+    >>> from bayesanno._core.messages import as_line
+    >>> as_line("no column a\nb") == r"no column a\nb"
+    True
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
 
 _ON_COMMAND_LINE = ContextVar("_ON_COMMAND_LINE", default=False)
 
@@ -43,7 +129,7 @@ def option(name: str, value: object = ...) -> str:
 
     Examples
     --------
-    >>> from bayesanno._core.wording import on_command_line, option
+    >>> from bayesanno._core.messages import on_command_line, option
     >>> f"name it with {option('item')}, or use {option('gold_file', 'a b.csv')} and {option('strip', True)}"
     "name it with item=..., or use gold_file='a b.csv' and strip=True"
     >>> with on_command_line():
@@ -60,7 +146,7 @@ def as_names(given: str | int | Iterable[object]) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> from bayesanno._core.wording import as_names
+    >>> from bayesanno._core.messages import as_names
     >>> as_names("ana"), as_names(["ana", 7])
     (('ana',), ('ana', '7'))
     """
@@ -78,7 +164,7 @@ def closest(name: str, names: Iterable[str]) -> str | None:
 
     Examples
     --------
-    >>> from bayesanno._core.wording import closest
+    >>> from bayesanno._core.messages import closest
     >>> closest("MACE", ["mace", "model_b"]), closest("kappa", ["mace", "model_b"])
     ('mace', None)
     """
@@ -98,7 +184,7 @@ def counted(number: int, noun: str) -> str:
 
     Examples
     --------
-    >>> from bayesanno._core.wording import counted
+    >>> from bayesanno._core.messages import counted
     >>> counted(1, "item"), counted(8000, "annotation")
     ('1 item', '8,000 annotations')
     """
@@ -110,7 +196,7 @@ def spanned(first: str, last: str) -> str:
 
     Examples
     --------
-    >>> from bayesanno._core.wording import spanned
+    >>> from bayesanno._core.messages import spanned
     >>> spanned("2", "3"), spanned("4", "4")
     ('2 to 3', '4')
     """
@@ -122,7 +208,7 @@ def percent(share: float) -> str:
 
     Examples
     --------
-    >>> from bayesanno._core.wording import percent
+    >>> from bayesanno._core.messages import percent
     >>> percent(0.9182), percent(1.0)
     ('91.8%', '100%')
     """
@@ -134,7 +220,7 @@ def enumerated(names: Sequence[str], *, most: int = 10) -> str:
 
     Examples
     --------
-    >>> from bayesanno._core.wording import enumerated
+    >>> from bayesanno._core.messages import enumerated
     >>> enumerated(["no", "yes", "yes, but"]), enumerated(["a", "b", "c"], most=2)
     ("no, yes, 'yes, but'", 'a, b and 1 more')
     """
@@ -152,7 +238,7 @@ def show_rows(title: str, table: pd.DataFrame, *, most: int = 7) -> str:
     Examples
     --------
     >>> import pandas as pd
-    >>> from bayesanno._core.wording import show_rows
+    >>> from bayesanno._core.messages import show_rows
     >>> print(show_rows("two rows", pd.DataFrame({"prior": [0, 1], "accuracy": [0.91234, 0.9]}), most=1))
     two rows
      prior  accuracy
@@ -169,7 +255,7 @@ def html_table(caption: str, rows: Iterable[tuple[str, str]]) -> str:
 
     Examples
     --------
-    >>> from bayesanno._core.wording import html_table
+    >>> from bayesanno._core.messages import html_table
     >>> html_table("Data", [("labels", "a<b")]).count("a&lt;b")
     1
     """
@@ -183,7 +269,7 @@ def name_error(error: BaseException) -> str:
 
     Examples
     --------
-    >>> from bayesanno._core.wording import name_error
+    >>> from bayesanno._core.messages import name_error
     >>> name_error(ValueError("no such type\nDuring: typing of argument"))
     'ValueError: no such type'
     """
@@ -196,7 +282,7 @@ def name_elements(name: str, coords: Sequence[Iterable[object]]) -> tuple[str, .
 
     Examples
     --------
-    >>> from bayesanno._core.wording import name_elements
+    >>> from bayesanno._core.messages import name_elements
     >>> name_elements("weight", [["type 1", "type 2"]]), name_elements("diligence", [])
     (('weight[type 1]', 'weight[type 2]'), ('diligence',))
     """
