@@ -12,12 +12,12 @@ from . import noise as noise
 from . import report as report
 from . import shapes as shapes
 from . import simulation as simulation
-from ._core.errors import BayesannoError as BayesannoError
-from ._core.errors import ConvergenceWarning as ConvergenceWarning
-from ._core.errors import DataError as DataError
-from ._core.errors import FitError as FitError
-from ._core.errors import MisfitWarning as MisfitWarning
-from ._core.errors import ModelError as ModelError
+from ._core.messages import BayesannoError as BayesannoError
+from ._core.messages import ConvergenceWarning as ConvergenceWarning
+from ._core.messages import DataError as DataError
+from ._core.messages import FitError as FitError
+from ._core.messages import MisfitWarning as MisfitWarning
+from ._core.messages import ModelError as ModelError
 from .agreement.behaviour import usage_table as usage_table
 from .agreement.coefficients import agreement_table as agreement_table
 from .agreement.pairs import annotator_agreement as annotator_agreement
@@ -55,7 +55,7 @@ from .criticism.predictive import add_predictions as add_predictions
 from .criticism.predictive import predictive_check as predictive_check
 from .criticism.prior import describe_prior as describe_prior
 from .criticism.sbc import sbc as sbc
-from .criticism.sbc_tables import sbc_table as sbc_table
+from .criticism.sbc import sbc_table as sbc_table
 from .criticism.sensitivity import sensitivity as sensitivity
 from .data.annotations import AnnotationData as AnnotationData
 from .data.counts import CountData as CountData
@@ -106,7 +106,7 @@ from .report.plots.systems import plot_groups as plot_groups
 from .report.plots.systems import plot_ranking as plot_ranking
 from .report.plots.systems import plot_wins as plot_wins
 from .report.plots.types import plot_types as plot_types
-from .simulation.designs import make_design as make_design
+from .simulation.simulate import make_design as make_design
 from .simulation.simulate import simulate as simulate
 
 __version__: str

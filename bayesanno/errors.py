@@ -1,6 +1,6 @@
 """`bayesanno.errors`: all errors and warnings; those that most programs catch or filter are in `bayesanno` too."""
 
-from bayesanno._core.errors import (
+from bayesanno._core.messages import (
     BayesannoError,
     ConvergenceWarning,
     DataError,

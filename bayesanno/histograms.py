@@ -1,6 +1,12 @@
 """`bayesanno.histograms`: mixtures fitted to a histogram of counts as points, and tests of them."""
 
-from bayesanno.agreement.histogram_mixtures import fit_binomials, fit_diligence, fit_gaussians, select_n_types
-from bayesanno.agreement.histograms import chi_square_test, count_histogram
+from bayesanno.agreement.histograms import (
+    chi_square_test,
+    count_histogram,
+    fit_binomials,
+    fit_diligence,
+    fit_gaussians,
+    select_n_types,
+)
 
 __all__ = ["chi_square_test", "count_histogram", "fit_binomials", "fit_diligence", "fit_gaussians", "select_n_types"]

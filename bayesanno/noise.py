@@ -1,6 +1,6 @@
 """`bayesanno.noise`: what chance explains of agreement, from counts, from a table, and from a fit."""
 
-from bayesanno.agreement.chance import (
+from bayesanno.agreement.coefficients import (
     ChanceDifference,
     Disagreement,
     bound_chance_difference,

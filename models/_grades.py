@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bayesanno._core.lazy import pt
-from bayesanno._core.wording import counted
+from bayesanno._core.messages import counted
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import read_numbers
 from bayesanno.graph.symbolic_shapes import as_symbolic

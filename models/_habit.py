@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayesanno._core.wording import counted, listed
+from bayesanno._core.messages import counted, listed
 from bayesanno.agreement.skew import find_repeaters, measure_skew
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.totals import AnnotationTotals

@@ -42,9 +42,9 @@ from typing import ClassVar, Self, override
 
 import numpy as np
 
-from bayesanno._core.errors import ModelError
 from bayesanno._core.fields import Fraction, Positive
 from bayesanno._core.lazy import pm, pt, xr
+from bayesanno._core.messages import ModelError
 from bayesanno.data.counts import CountData
 from bayesanno.modeling.arguments import CountDesign, Counts, FixedParameter, Parameters, Priors
 from bayesanno.modeling.findings import Finding, find

@@ -42,9 +42,9 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from bayesanno._core.errors import DataError
 from bayesanno._core.fields import Positive, Range
 from bayesanno._core.lazy import pm, pt
+from bayesanno._core.messages import DataError
 from bayesanno.data.counts import CountData
 from bayesanno.modeling import item_types
 from bayesanno.modeling.arguments import CountDesign, Counts, Parameters, Priors

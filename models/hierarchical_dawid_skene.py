@@ -46,7 +46,7 @@ import numpy as np
 
 from bayesanno._core.fields import Fraction, Positive
 from bayesanno._core.lazy import pm, xr
-from bayesanno._core.wording import counted
+from bayesanno._core.messages import counted
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.modeling.arguments import Priors
 from bayesanno.modeling.expectation import Votes, in_proportion, votes_of

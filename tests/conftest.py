@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from bayesanno._core.errors import BayesannoError
+from bayesanno._core.messages import BayesannoError
 
 # Tests start many processes, and where bytecode may not be kept each of them compiles PyMC, SciPy and the rest again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

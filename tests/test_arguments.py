@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError, FitError, ModelError
+from bayesanno._core.messages import DataError, FitError, ModelError
 from tests.samples import find_rooms, tiny_data, title_of
 
 TABLE = pd.DataFrame({"item": ["s1", "s1"], "annotator": ["ada", "bo"], "label": ["yes", "no"]})

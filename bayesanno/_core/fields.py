@@ -13,8 +13,7 @@ from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields
 from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
-from bayesanno._core.errors import BayesannoError, ModelError
-from bayesanno._core.wording import closest, html_table
+from bayesanno._core.messages import BayesannoError, ModelError, closest, html_table
 
 
 @dataclass(frozen=True)

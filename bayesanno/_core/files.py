@@ -13,7 +13,7 @@ from pathlib import Path
 from secrets import token_hex
 from zlib import crc32
 
-from bayesanno._core.errors import DataFileError
+from bayesanno._core.messages import DataFileError
 
 # No space, no quota, too large a file, a broken disk: errors of the write itself, wherever they are raised.
 OF_DISKS = {getattr(errno, name) for name in ("ENOSPC", "EDQUOT", "EFBIG", "EIO") if hasattr(errno, name)}

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
 from bayesanno._core.validate import check_choice, check_share
 
 CiKind = Literal["hdi", "eti"] | None  # of the highest density, with equal tails, or ArviZ's

@@ -1,16 +1,22 @@
-"""Errors and warnings, and the words of their messages."""
+"""Errors and warnings, and the words of their messages.
+
+The message of an error or a warning is one printable line, whatever characters are in the names it contains. Warnings
+point to the calling line outside this package, at any depth of internal calls.
+
+The invariant: each result is one short line, for any number of names and any characters in them; tables are HTML.
+"""
 
 from __future__ import annotations
 
 import os
 import warnings
-from pathlib import Path
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
 from html import escape
 from itertools import islice, product
+from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 

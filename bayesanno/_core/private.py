@@ -1,22 +1,21 @@
 """Undocumented parts of PyTensor, PyMC and nutpie that this package uses.
 
 Each name is imported only here, so that a change in a new release is fixed in one place. For each,
-`tests/_core/test_private.py` tests the behaviour that the package relies on, and names what has changed."""
+`tests/_core/test_private.py` tests the behaviour that the package relies on, and names what has changed.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-import numpy as np
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
 from pymc.initial_point import make_initial_point_fn
 from pymc.logprob.transforms import SimplexTransform, Transform
 from pymc.model.transform.conditioning import remove_value_transforms
 from pymc.pytensorf import collect_default_updates, find_rng_nodes, reseed_rngs
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
 from pytensor.compile.builders import OpFromGraph
 from pytensor.compile.rewriting import inline_ofg_node
 from pytensor.graph import Op, node_rewriter, rewrite_graph

@@ -10,8 +10,7 @@ from inspect import signature
 from operator import index
 from typing import Any
 
-from bayesanno._core.errors import DataError, FitError
-from bayesanno._core.wording import nearest, spell
+from bayesanno._core.messages import DataError, FitError, nearest, spell
 
 
 def suggest_arguments[**P, R](meant: Mapping[str, str]) -> Callable[[Callable[P, R]], Callable[P, R]]:
@@ -86,7 +85,7 @@ def check_memory(shape: tuple[int, ...], what: str, less: str) -> None:
     >>> from bayesanno._core.validate import check_memory
     >>> check_memory((10**6, 10**12), "the draws", "take fewer draws")
     Traceback (most recent call last):
-    bayesanno._core.errors.FitError: the draws take 7,450,580,597 GiB, more than the memory of this machine: join ...
+    bayesanno._core.messages.FitError: the draws take 7,450,580,597 GiB, more than the memory of this machine: join ...
     """
     import numpy as np
 
@@ -107,7 +106,7 @@ def check_made(given: Any, kind: str, maker: str, has: Collection[str] = ()) -> 
     >>> from bayesanno._core.validate import check_made
     >>> check_made(None, "Study", "sensitivity")
     Traceback (most recent call last):
-    bayesanno._core.errors.FitError: what bayesanno.sensitivity returned is needed, not NoneType
+    bayesanno._core.messages.FitError: what bayesanno.sensitivity returned is needed, not NoneType
     """
     is_one = any(base.__name__ == kind for base in type(given).__mro__)
     names = getattr(given, "columns" if kind == "DataFrame" else "attrs", ())

@@ -18,8 +18,8 @@ import math
 
 import numpy as np
 
-from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
+from bayesanno._core.messages import DataError
 from bayesanno.agreement.resampling import split_rows
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind

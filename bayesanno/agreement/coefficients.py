@@ -1,100 +1,47 @@
-"""x"""
+"""Coefficients of agreement of all annotators together, with bootstrap intervals over items; agreement by chance.
+
+An undefined coefficient is nan. Repeated answers of an annotator count. Declared "unsure" answers are missing.
+
+Agreement by chance is that of annotators who flip coins. Answers that are sets of labels are compared by distances:
+
+    jaccard(A, B) = 1 - |A and B| / |A or B|
+    masi(A, B)    = 1 - m |A and B| / |A or B|       m = 1 if A = B; 2/3 if one contains the other; else 1/3
+
+References
+----------
+B. Beigman Klebanov and E. Beigman (2009), doi:10.1162/coli.2009.35.4.35402 ("the paper" below).
+P. Jaccard (1912), The distribution of the flora in the alpine zone, New Phytologist 11(2), 37-50,
+doi:10.1111/j.1469-8137.1912.tb05611.x.
+R. J. Passonneau (2006), Measuring agreement on set-valued items (MASI) for semantic and pragmatic annotation, LREC,
+https://aclanthology.org/L06-1392.
+J. L. Fleiss (1971), Psychological Bulletin 76(5), 378-382, doi:10.1037/h0031619.
+S. Siegel and N. J. Castellan (1988), Nonparametric statistics for the behavioral sciences, second edition.
+R. J. Light (1971), Psychological Bulletin 76(5), 365-377, doi:10.1037/h0031643.
+J. W. Holley and J. P. Guilford (1964), doi:10.1177/001316446402400402.
+K. L. Gwet (2008), doi:10.1348/000711006X126600.
+"""
 
 from __future__ import annotations
 
-from typing import Any
-import numpy as np
-from bayesanno.data.labelled import divide
 import math
 import operator
-from dataclasses import dataclass
-from numpy.typing import ArrayLike
-from bayesanno._core.messages import DataError
-from bayesanno._core.validate import check_share
-from bayesanno.agreement.vote import disagreed_items, require_sure, shared_items
-from bayesanno.data.annotations import AnnotationData
-from bayesanno._core.messages import option
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
 from bayesanno._core.intervals import name_bounds
 from bayesanno._core.lazy import pd
-from bayesanno._core.messages import counted, option
+from bayesanno._core.messages import DataError, counted, option
+from bayesanno._core.validate import check_share
+from bayesanno.agreement.alpha import beyond, compare_places, compare_sets, find_disagreement, find_ranks, nominal_alpha
 from bayesanno.agreement.pairs import WEIGHTED, Pairs, find_pairs
 from bayesanno.agreement.resampling import check_resampling, resample_items, with_bounds
-from bayesanno.agreement.vote import require_shared
+from bayesanno.agreement.vote import disagreed_items, require_shared, require_sure, shared_items
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import divide, read_numbers
-
-
-def measure_alpha(observed: np.ndarray, n: np.ndarray, by_chance: np.ndarray) -> np.ndarray:
-    """Return alpha from sum_cd o_cd d_cd, the number of answers compared, and sum_cd n_c n_d d_cd; nan if undefined."""
-    return 1 - divide(observed * (n - 1), by_chance)
-
-
-def nominal_alpha(observed: np.ndarray, given: np.ndarray, axis: int = -1) -> np.ndarray:
-    """Return nominal alpha from sum_cd o_cd over different labels, and label counts n_c along an axis."""
-    n = given.sum(axis=axis)
-    return measure_alpha(observed, n, n**2 - (given**2).sum(axis=axis))
-
-
-def alpha_of_votes(votes: np.ndarray) -> np.ndarray:
-    """Return nominal alpha of votes (..., item, label), nan where it is not defined; (...)."""
-    n = votes.sum(axis=-1)  # (..., item)
-    observed = find_disagreement(n, (votes**2).sum(axis=-1)).sum(axis=-1)
-    return nominal_alpha(observed, (votes * (n >= 2)[..., None]).sum(axis=-2))
-
-
-def find_disagreement(n: np.ndarray, squares: np.ndarray) -> np.ndarray:
-    """Return the items' contributions to sum_cd o_cd over different labels, from answers and sums of squared votes."""
-    return (n**2 - squares) / np.maximum(n - 1, 1)  # 0 of one answer
-
-
-def find_ranks(given: np.ndarray) -> np.ndarray:
-    """Return the mean rank of the answers with each label, less that of all answers, from label counts (label, ...)."""
-    return np.asarray(np.cumsum(given, axis=0) - given / 2 - given.sum(axis=0) / 2)
-
-
-def compare_places(votes: Any, place: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return alpha, (resample,), of labels with positions on a line; the distance is the squared difference.
-
-    `votes` is sparse, (item, label), with empty rows for items with one answer. `weights`, (item, resample), is how
-    often each item counts, and `place` is (label, resample) or (label, 1).
-    """
-    given = votes.T @ weights  # (label, resample)
-    place = place - divide(
-        (given * place).sum(axis=0), given.sum(axis=0)
-    )  # from their mean, so that no digits are lost
-    return alpha_of_places(votes.sum(axis=1)[:, None], votes @ place, votes @ place**2, given, place, weights)
-
-
-def alpha_of_places(
-    n: np.ndarray, sums: np.ndarray, squares: np.ndarray, given: np.ndarray, place: np.ndarray, weights: Any = 1
-) -> np.ndarray:
-    """Return alpha, (...), of labels with positions on a line, from sums over the answers to each item, (item, ...).
-
-    The sums are the number `n` of answers, and the `sums` and `squares` of the places of their labels. `given` are the
-    counts of labels among compared answers, and `place` the places of labels, (label, ...).
-    """
-    apart = n * squares  # (item, ...)
-    apart -= sums**2
-    apart *= weights * (2 * (n >= 2) / np.maximum(n - 1, 1))
-    total, used = given.sum(axis=0), given > 0
-    differ = np.where(used, place, -np.inf).max(axis=0) > np.where(used, place, np.inf).min(axis=0)
-    by_chance = 2 * (total * (given * place**2).sum(axis=0) - (given * place).sum(axis=0) ** 2)
-    return measure_alpha(apart.sum(axis=0), total, np.where(differ, by_chance, 0))
-
-
-def compare_sets(votes: Any, distance: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return alpha, (resample,), of labels with any distances, (label, label); otherwise as `compare_places`."""
-    given, n = votes.T @ weights, votes.sum(axis=1)  # (label, resample), (item,)
-    apart = (votes * (votes @ distance)).sum(axis=1) / np.maximum(n - 1, 1)  # (item,)
-    return measure_alpha(apart @ weights, given.sum(axis=0), (given * (distance @ given)).sum(axis=0))
-
-
-def beyond(observed: Any, expected: Any, most: Any = 1.0) -> np.ndarray:
-    """Return agreement beyond chance, (observed - expected) / (most - expected); nan if no more is possible.
-
-    Disagreement is negative agreement, of which the most is 0.
-    """
-    return divide(observed - expected, most - expected)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
+from bayesanno._core.messages import DataError
 from bayesanno.agreement.behaviour import find_distances, usage_shares
 from bayesanno.agreement.pairs import match_labels
 from bayesanno.agreement.vote import require_sure

@@ -1,19 +1,26 @@
-"""x"""
+"""Histograms of counts: tests of fit, and models of item types fitted to them.
+
+All items of a histogram have the same number n of answers. A log-likelihood here is that of the counts, with the log
+binomial coefficients but without the multinomial coefficient, unless it is called ordered.
+
+References
+----------
+B. Beigman Klebanov and E. Beigman (2010), https://aclanthology.org/N10-1067 ("the paper" below).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
 import numpy as np
 from numpy.typing import ArrayLike
-from bayesanno._core.messages import DataError
-from bayesanno._core.validate import check_share
-from bayesanno.data.counts import CountData
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, get_args
-from bayesanno._core.validate import check_choice
-from dataclasses import asdict, dataclass
-from typing import Any
+
 from bayesanno._core.lazy import pd
+from bayesanno._core.messages import DataError
+from bayesanno._core.validate import check_choice, check_share
+from bayesanno.data.counts import CountData
 
 
 @dataclass(frozen=True, kw_only=True)

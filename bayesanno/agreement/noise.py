@@ -22,10 +22,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError, counted
 from bayesanno._core.validate import check_share
-from bayesanno._core.wording import counted
-from bayesanno.agreement.chance import chance_agreement, check_whole, count_disagreement
+from bayesanno.agreement.coefficients import chance_agreement, check_whole, count_disagreement
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 

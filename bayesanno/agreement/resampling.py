@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
-from bayesanno._core.errors import DataError
 from bayesanno._core.intervals import choose_prob
+from bayesanno._core.messages import DataError
 from bayesanno._core.validate import check_seed
 from bayesanno.data.labelled import divide
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
+from bayesanno._core.messages import DataError
 from bayesanno.agreement.alpha import alpha_of_places, alpha_of_votes, find_disagreement, find_ranks, nominal_alpha
 from bayesanno.agreement.behaviour import usage_table
 from bayesanno.agreement.resampling import split_rows

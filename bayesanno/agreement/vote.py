@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
+from bayesanno._core.messages import DataError
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.data.labelled import divide

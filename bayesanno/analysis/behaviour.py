@@ -11,9 +11,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.intervals import CiKind
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.messages import FitError
 from bayesanno._core.validate import check_choice
 from bayesanno.agreement.behaviour import check_base, find_distances, measure_usage
 from bayesanno.analysis.parameters import describe_draws, require_draws

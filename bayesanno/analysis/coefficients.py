@@ -6,9 +6,9 @@ from itertools import product
 
 import numpy as np
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.intervals import CiKind
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.messages import FitError
 from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws
 from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import FitView

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.messages import FitError
 from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import PROBABILITY, FitView, find_positions, part_of
 from bayesanno.modeling.latents import NONE_OF_THESE

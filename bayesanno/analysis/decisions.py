@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.messages import DataError, FitError, listed, option
 from bayesanno._core.validate import check_seed
-from bayesanno._core.wording import listed, option
 from bayesanno.analysis.grades import find_loss
-from bayesanno.analysis.recalibrated import draw_labels
+from bayesanno.analysis.recalibrate import draw_labels
 from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import FitView, part_of, parts_of
 

@@ -15,11 +15,11 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from bayesanno._core.errors import DataError, FitError, SizeWarning, warn
 from bayesanno._core.intervals import choose_prob, name_bounds
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.messages import DataError, FitError, SizeWarning, warn
 from bayesanno._core.validate import check_at_least
-from bayesanno.analysis.groups import read_groups
+from bayesanno.analysis.group_shares import read_groups
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.labelled import divide
 from bayesanno.fits.view import FitPart, FitView, part_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.intervals import choose_prob, name_bounds
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.messages import FitError
 from bayesanno.analysis.labels import label_table
 from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import FitView

@@ -9,9 +9,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from bayesanno._core.errors import DataError, DataFileError, NamesWarning, warn
 from bayesanno._core.lazy import xr
-from bayesanno._core.wording import counted, listed, option
+from bayesanno._core.messages import DataError, DataFileError, NamesWarning, counted, listed, option, warn
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import FitView, part_of

@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.intervals import choose_prob, name_bounds
 from bayesanno._core.lazy import pd, xr
-from bayesanno._core.wording import as_names, enumerated, listed, nearest, option, spell
+from bayesanno._core.messages import DataError, FitError, as_names, enumerated, listed, nearest, option, spell
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import read_numbers

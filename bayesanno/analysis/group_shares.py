@@ -1,25 +1,39 @@
-"""Shares of labels, and the prevalence of classes, by group of items or annotators."""
+"""Comparison of groups of items, such as the outputs of several systems, by their shares of true labels.
+
+Generative process, for one draw of a fit with prevalence `pi` and p(answers_i | k) for item i:
+
+    sqrt(rho)  ~ Uniform(0, 1),  c = (1 - rho) / rho     how far groups differ: rho is the share of the variance of an
+                                                         item's class that is between groups
+    theta_g    ~ Dirichlet(c pi)                         the prevalence of group g
+    C_i        ~ Categorical(theta_g(i)),  answers_i ~ p(answers_i | C_i)
+
+C, theta and c are drawn by Gibbs sampling, theta from its full conditional and c with theta integrated out.
+
+The invariant: items with a known true label count with it. For all others a label is drawn in each draw of the fit, so
+that shares and their differences include the uncertainty of items and annotators. This takes the model as right;
+`bayesanno.analysis.prediction_powered` does not.
+
+The invariant: pi and p(answers_i | k) are those of the draw. The prevalences of groups do not inform the annotators,
+who were learnt with the common prevalence (a cut model, Plummer 2015, doi:10.1007/s11222-014-9503-z).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-from bayesanno._core.messages import DataError
-from bayesanno._core.lazy import pd
-import numpy as np
-from bayesanno._core.draw import draw_codes
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import batched, cycle
-from bayesanno._core.messages import DataError, FitError, PredictionWarning, warn
+from typing import Any
+
+import numpy as np
+
 from bayesanno._core.intervals import choose_prob
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.messages import DataError, FitError, PredictionWarning, counted, listed, option, spell, warn
 from bayesanno._core.validate import check_choice, check_seed
-from bayesanno._core.messages import counted, listed, option, spell
 from bayesanno.analysis.grades import ROUNDED, find_grades, order_classes
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.prediction_powered import draw_powered
 from bayesanno.analysis.ranking import describe_ranks
-from bayesanno.analysis.recalibrated import each_posterior
+from bayesanno.analysis.recalibrate import each_posterior
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Codes
@@ -28,6 +42,7 @@ from bayesanno.graph.functions import stack_samples
 from bayesanno.inference.diagnosis.findings import read_findings
 from bayesanno.inference.tempering import temperings_of
 from bayesanno.modeling.class_prior import class_prior_of, column_of
+from bayesanno.modeling.posterior import draw_codes
 
 
 def read_groups(groups: Any, what: str, *, where: str = "groups") -> pd.Series[str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.intervals import CiKind
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.messages import FitError
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import FitView, view_of

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pd, xr
-from bayesanno._core.wording import option
+from bayesanno._core.messages import FitError, option
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.labelled import divide
 from bayesanno.fits.view import FitPart, FitView, concat_parts, parts_of, view_of

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import xr
+from bayesanno._core.messages import FitError
 from bayesanno._core.validate import check_share
 from bayesanno.agreement.noise import bound_count
 from bayesanno.agreement.vote import disagreed_items, shared_items

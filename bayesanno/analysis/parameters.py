@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.intervals import CiKind, choose_interval, name_bounds
 from bayesanno._core.lazy import azs, pd, xr
-from bayesanno._core.wording import as_names, listed, name_elements
+from bayesanno._core.messages import FitError, as_names, listed, name_elements
 from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import FitView
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.intervals import CiKind, choose_prob, name_bounds
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.messages import FitError
 from bayesanno.analysis.parameters import describe_draws, require_draws
 from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import FitView

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno._core.errors import DataError, FitError, PredictionWarning, warn
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.messages import DataError, FitError, PredictionWarning, warn
 from bayesanno._core.validate import check_seed
 from bayesanno.analysis.labels import tabulate_labels
 from bayesanno.analysis.population import add_new_annotators

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.lazy import pd, xr
-from bayesanno._core.wording import listed, option
+from bayesanno._core.messages import DataError, FitError, listed, option
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import FitView, parts_of

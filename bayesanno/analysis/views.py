@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from bayesanno._core.errors import ConvergenceWarning, warn
 from bayesanno._core.lazy import xr
-from bayesanno._core.wording import counted, option
+from bayesanno._core.messages import ConvergenceWarning, counted, option, warn
 from bayesanno.fits.view import FitView, view_of
 
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from bayesanno._core.errors import DataFileError, FitError
 from bayesanno._core.files import write_whole
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.messages import DataFileError, FitError
 from bayesanno._core.validate import is_remote
 from bayesanno.analysis.labels import label_table
 from bayesanno.analysis.predict import predict_labels

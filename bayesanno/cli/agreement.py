@@ -12,8 +12,8 @@ import typer
 
 import bayesanno as ba
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.messages import counted, enumerated
 from bayesanno._core.validate import known_seed
-from bayesanno._core.wording import counted, enumerated
 from bayesanno.agreement.behaviour import pair_distances, usage_shares
 from bayesanno.agreement.coefficients import find_label_scale
 from bayesanno.agreement.groups import MOST_GROUPED

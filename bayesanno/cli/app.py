@@ -18,10 +18,9 @@ from typing import Annotated, Any
 
 import typer
 
-from bayesanno._core.errors import BayesannoError
 from bayesanno._core.files import OF_DISKS
+from bayesanno._core.messages import BayesannoError, on_command_line
 from bayesanno._core.running import keep_keyboard_interrupt
-from bayesanno._core.wording import on_command_line
 from bayesanno.cli.agreement import agreement
 from bayesanno.cli.ask import ask_next, simulate
 from bayesanno.cli.compare import compare, sensitivity

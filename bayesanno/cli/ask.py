@@ -10,8 +10,8 @@ import typer
 
 import bayesanno as ba
 from bayesanno._core.lazy import pd
+from bayesanno._core.messages import counted, nearest
 from bayesanno._core.validate import known_seed
-from bayesanno._core.wording import counted, nearest
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import (
     check_out,

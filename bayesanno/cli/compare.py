@@ -21,8 +21,8 @@ import bayesanno as ba
 from bayesanno._core.fields import as_typed
 from bayesanno._core.intervals import find_bounds
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.messages import counted
 from bayesanno._core.validate import check_at_least, known_seed
-from bayesanno._core.wording import counted
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_study, new_folder, print_result, show_table, write_results
 from bayesanno.cli.for_model import choose_model, read_for, run_fit

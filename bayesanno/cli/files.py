@@ -18,8 +18,8 @@ import bayesanno as ba
 from bayesanno._core.files import write_whole
 from bayesanno._core.intervals import find_bounds
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.messages import counted, name_error, percent
 from bayesanno._core.running import status
-from bayesanno._core.wording import counted, name_error, percent
 from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.annotators import agree_with_gold
 from bayesanno.analysis.coefficients import has_effects

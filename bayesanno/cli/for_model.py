@@ -13,7 +13,7 @@ from typing import Any
 
 import bayesanno as ba
 from bayesanno._core.lazy import xr
-from bayesanno._core.wording import counted, listed
+from bayesanno._core.messages import counted, listed
 from bayesanno.cli.options import DataOptions, parse_label_names, split_names
 from bayesanno.data.frame import WEIGHT
 from bayesanno.fits.view import view_of
@@ -165,13 +165,13 @@ def design_for(model: ba.AnnotationModel, *, unsure: Sequence[str], **asked: Any
 
 
 def _design_annotations(*, labels: str, dimensions: str, **asked: Any) -> ba.AnnotationData:  # noqa: ARG001 -- of one
-    from bayesanno.simulation.designs import make_design
+    from bayesanno.simulation.simulate import make_design
 
     return make_design(labels=parse_label_names(labels), **asked)
 
 
 def _design_counts(*, items: int, per_item: int | tuple[int, int], random_seed: int, **_: Any) -> ba.CountData:
-    from bayesanno.simulation.designs import make_count_design
+    from bayesanno.simulation.simulate import make_count_design
 
     return make_count_design(items=items, per_item=per_item, random_seed=random_seed)
 

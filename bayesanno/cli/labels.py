@@ -11,8 +11,8 @@ import typer
 import bayesanno as ba
 from bayesanno._core.files import write_whole
 from bayesanno._core.lazy import pd
+from bayesanno._core.messages import counted, listed
 from bayesanno._core.validate import check_share
-from bayesanno._core.wording import counted, listed
 from bayesanno.analysis.group_shares import code_items
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import check_out, reading_of, show_status, show_table, write_if_asked

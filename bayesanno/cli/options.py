@@ -15,7 +15,7 @@ from typing import Annotated, Any, TypedDict, get_args, get_origin, get_type_hin
 
 import typer
 
-from bayesanno._core.errors import DataError, ModelError
+from bayesanno._core.messages import DataError, ModelError
 from bayesanno._core.validate import check_seed
 from bayesanno.data.frame import SIDES
 from bayesanno.data.labelled import name_labels

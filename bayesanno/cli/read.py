@@ -9,7 +9,7 @@ import typer
 
 import bayesanno as ba
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import counted
+from bayesanno._core.messages import counted
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import check_out, show_table, write_if_asked
 from bayesanno.data.labelled import spell_numbers

@@ -19,11 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.intervals import choose_prob, name_bounds
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.messages import DataError, FitError, listed, option
 from bayesanno._core.validate import check_at_least
-from bayesanno._core.wording import listed, option
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.analysis.grades import grade_items
 from bayesanno.analysis.views import view_for_table

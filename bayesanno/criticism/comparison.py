@@ -22,21 +22,20 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.lazy import azs, pd, xr
+from bayesanno._core.messages import DataError, FitError, counted
 from bayesanno._core.validate import check_at_least, check_seed
-from bayesanno._core.wording import counted
 from bayesanno.analysis.views import view_for_table
 from bayesanno.criticism.calibration import BINS, predict_all, tabulate_scores
 from bayesanno.criticism.predictive import predictive_check
 from bayesanno.data.counts import CountData
 from bayesanno.fits.storage import is_tree
 from bayesanno.fits.view import FitView, parts_of
-from bayesanno.graph.draws import unconstrain
+from bayesanno.graph.functions import unconstrain
 from bayesanno.inference.diagnosis.thresholds import MAX_PARETO_K, MAX_RHAT
 from bayesanno.inference.log_likelihood import leave_one_out
-from bayesanno.inference.model_density import compile_model
 from bayesanno.inference.modes.bridge import LogIntegral, estimate_log_integral
+from bayesanno.inference.modes.search import compile_model
 from bayesanno.modeling.class_prior import weights_of
 
 

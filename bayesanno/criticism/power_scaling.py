@@ -28,13 +28,12 @@ from itertools import batched
 
 import numpy as np
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.messages import FitError, as_names
 from bayesanno._core.running import quiet_logger
-from bayesanno._core.wording import as_names
 from bayesanno.analysis.parameters import require_draws
 from bayesanno.analysis.views import view_for_table
-from bayesanno.criticism.trials import gives_labels
+from bayesanno.criticism.sbc import gives_labels
 from bayesanno.fits.view import FitView
 from bayesanno.modeling.posterior import compile_formula
 from bayesanno.simulation.quantities import ACCURACY, CLASS_SHARE, ModelDraws, class_shares, describe_annotators

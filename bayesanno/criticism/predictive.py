@@ -1,33 +1,41 @@
-"""x"""
+"""Predictive checks: answers predicted by a model, fitted or not, against the observed answers.
+
+The invariant: replicates are answers for the design of the data, with the same annotators and controls. The states of
+the items are drawn given the parameters. Each draw of the parameters makes one replicate.
+
+References
+----------
+A. Gelman, X.-L. Meng and H. Stern (1996), Posterior predictive assessment of model fitness via realized discrepancies,
+Statistica Sinica 6, 733-807.
+G. E. P. Box (1980), Sampling and Bayes' inference in scientific modelling and robustness, Journal of the Royal
+Statistical Society A 143(4), 383-430, doi:10.2307/2982063 (of the prior).
+"""
 
 from __future__ import annotations
 
-import numpy as np
-from bayesanno.agreement.histograms import log_binomial_coefficients
-from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.counts import CountData
-from bayesanno.data.labelled import divide
-from bayesanno.modeling.posterior import compile_formula
-from bayesanno.simulation.quantities import ModelDraws, ask
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
-from bayesanno._core.messages import DataError, FitError
+
+import numpy as np
+
 from bayesanno._core.intervals import CiKind, choose_interval
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.messages import DataError, FitError, as_names, counted, nearest, show_rows
 from bayesanno._core.validate import check_at_least, check_count, check_seed
-from bayesanno._core.messages import as_names, counted, nearest, show_rows
-from bayesanno.agreement.histograms import measure_chi_square
+from bayesanno.agreement.histograms import log_binomial_coefficients, measure_chi_square
 from bayesanno.analysis.parameters import describe_draws, require_draws
 from bayesanno.analysis.views import view_for_table
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.counts import CountData
 from bayesanno.data.dimensions import MultiAnnotationData
-from bayesanno.data.labelled import count_cells
+from bayesanno.data.labelled import count_cells, divide
 from bayesanno.fits.view import FitView
 from bayesanno.inference.log_likelihood import compute_log_likelihood
 from bayesanno.modeling.data_adapters import DATA_ADAPTERS
-from bayesanno.modeling.posterior import take_draws
-from bayesanno.simulation.quantities import ModelDraws, draw_prior, replicate
+from bayesanno.modeling.posterior import compile_formula, take_draws
+from bayesanno.simulation.quantities import ModelDraws, ask, draw_prior, replicate
 from bayesanno.simulation.statistics import AnswerTable, Statistic, histogram, measure_distance, tables_of
 
 

@@ -15,11 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.intervals import CiKind, choose_interval
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.messages import DataError, FitError, counted, show_rows
 from bayesanno._core.validate import check_at_least, check_seed
-from bayesanno._core.wording import counted, show_rows
 from bayesanno.agreement.vote import split_vote
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.data.annotations import AnnotationData

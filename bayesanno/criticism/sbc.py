@@ -1,4 +1,26 @@
-"""x"""
+"""Simulation-based calibration: whether posteriors are those of the model that generated the data.
+
+Parameters are drawn from the prior, data from the parameters, and the model is fitted to the data. If the computation
+is correct, the rank of the true value among posterior draws is uniform. This holds for each parameter, and for the log
+likelihood, which depends on data and parameters and shows errors that parameters alone do not.
+
+If a prior is exchangeable in the classes, the posterior has one copy of itself for each permutation of the class names.
+The true parameters may be in any copy, but chains start in that of the vote and may stay there. Each draw is equally
+probable under all permutations, so it is ranked under a random one, and label probabilities are averaged over all.
+
+The invariant: a simulation's data and fit depend only on the seed and its number; a study is complete, or raises.
+
+The invariant: only simulations are independent of each other. Values pooled over the annotators, classes or items of
+one simulation are treated as a cluster.
+
+References
+----------
+S. Talts, M. Betancourt, D. Simpson, A. Vehtari and A. Gelman (2018), Validating Bayesian inference algorithms with
+simulation-based calibration, arXiv:1804.06788.
+M. Modrák, A. H. Moon, S. Kim, P. Bürkner, N. Huurre, K. Faltejsková, A. Gelman and A. Vehtari (2025), Simulation-based
+calibration checking for Bayesian computation: the choice of test quantities shapes sensitivity, Bayesian Analysis
+20(2), 461-488, doi:10.1214/23-BA1404.
+"""
 
 from __future__ import annotations
 
@@ -6,40 +28,24 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import get_context
-from typing import Any
-from bayesanno._core.messages import BayesannoError, ConvergenceWarning, FitError, IdentifiabilityWarning
-from bayesanno._core.lazy import xr
-from bayesanno._core.running import track
-from bayesanno.data.annotations import AnnotationData
-from bayesanno.inference.fit import fit
-from bayesanno.modeling.base import AnnotationModel
-from bayesanno.simulation.quantities import says_labels
-from contextlib import suppress
+from typing import Any, Literal
+
 import numpy as np
-from bayesanno._core.messages import BayesannoError, FitError
-from bayesanno._core.lazy import pm, xr
-from bayesanno._core.validate import check_at_least, check_seed, known_seed
-from bayesanno.criticism.prior import require_own_prior
-from bayesanno.fits.view import FitView, view_of
-from bayesanno.graph.functions import add_deterministics
-from bayesanno.graph.functions import keep, stack_samples
-from bayesanno.inference.diagnosis.modes import chains_are_apart
-from bayesanno.inference.relabelling import permute_classes
-from bayesanno.inference.split import combine_modes
-from bayesanno.modeling.base import AnnotationModel, require_data
-from bayesanno.modeling.data_adapters import Data
-from bayesanno.modeling.posterior import compile_formula
-from bayesanno.modeling.registry import get_model
-from bayesanno.simulation.simulate import Simulator
-from collections.abc import Iterator
-from typing import Literal
-from bayesanno._core.messages import DataError, FitError
+
 from bayesanno._core.intervals import name_bounds
-from bayesanno._core.lazy import pd, xr
-from bayesanno._core.validate import check_at_least, check_choice, check_made
-from bayesanno._core.messages import name_elements
+from bayesanno._core.lazy import pd, pm, xr
+from bayesanno._core.messages import (
+    BayesannoError,
+    ConvergenceWarning,
+    DataError,
+    FitError,
+    IdentifiabilityWarning,
+    name_elements,
+)
+from bayesanno._core.running import track
+from bayesanno._core.validate import check_at_least, check_choice, check_made, check_seed, known_seed
 from bayesanno.agreement.resampling import check_resampling
 from bayesanno.criticism.calibration import (
     BINS,
@@ -50,6 +56,20 @@ from bayesanno.criticism.calibration import (
     tabulate_reliability,
     tabulate_scores,
 )
+from bayesanno.criticism.prior import require_own_prior
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.fits.view import FitView, view_of
+from bayesanno.graph.functions import add_deterministics, keep, stack_samples
+from bayesanno.inference.diagnosis.modes import chains_are_apart
+from bayesanno.inference.fit import fit
+from bayesanno.inference.relabelling import permute_classes
+from bayesanno.inference.split import combine_modes
+from bayesanno.modeling.base import AnnotationModel, require_data
+from bayesanno.modeling.data_adapters import Data
+from bayesanno.modeling.posterior import compile_formula
+from bayesanno.modeling.registry import get_model
+from bayesanno.simulation.quantities import says_labels
+from bayesanno.simulation.simulate import Simulator
 
 
 def try_fit(arguments: Mapping[str, Any], data: AnnotationData, seed: int) -> tuple[xr.DataTree | None, str]:

@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno._core.errors import FitError, ModelError
 from bayesanno._core.files import write_whole
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.messages import FitError, ModelError, counted, show_rows
 from bayesanno._core.validate import check_at_least, check_seed, known_seed
-from bayesanno._core.wording import counted, show_rows
-from bayesanno.criticism.trials import gives_labels, run_all, try_fit
+from bayesanno.criticism.sbc import gives_labels, run_all, try_fit
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.storage import load, save
 from bayesanno.fits.view import part_of, view_of

@@ -1,20 +1,23 @@
-"""x"""
+"""Annotations as frozen values: validated once here, trusted everywhere after.
+
+The invariant: every index array is in range and read-only. Every item, annotator and label has a unique name, which
+stays attached to its index from the file to the last table.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from bayesanno._core.messages import DataError
-from bayesanno._core.messages import listed, option
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
+
 import numpy as np
+
 from bayesanno._core.lazy import pd
-from bayesanno._core.messages import as_names, counted, enumerated, listed
+from bayesanno._core.messages import DataError, as_names, counted, enumerated, listed, option
 from bayesanno.data.columns import hash_columns, read_columns
 from bayesanno.data.described import freeze
 from bayesanno.data.labelled import (
@@ -31,7 +34,6 @@ from bayesanno.data.labelled import (
     order_responses,
     share_votes,
 )
-
 
 SCALES = (
     ("none", "absent", "minimal", "very mild", "mild", "moderate", "severe", "very severe", "extreme"),

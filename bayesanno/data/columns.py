@@ -13,9 +13,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import listed, nearest
+from bayesanno._core.messages import DataError, listed, nearest
 from bayesanno.data.described import freeze
 
 

@@ -11,9 +11,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import counted, listed
+from bayesanno._core.messages import DataError, counted, listed
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import Described, freeze
 from bayesanno.data.labelled import Codes, check_names

@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesanno._core.errors import DataError
-from bayesanno._core.wording import html_table
+from bayesanno._core.messages import DataError, html_table
 
 
 class Described(ABC):
@@ -56,7 +55,7 @@ def require_kind(data: Any, kind: type[Described], who: str) -> None:
     >>> from bayesanno.data.described import require_kind
     >>> require_kind([1, 0], AnnotationData, "usage_table")
     Traceback (most recent call last):
-    bayesanno._core.errors.DataError: usage_table needs AnnotationData (who labelled which item how), not list: ...
+    bayesanno._core.messages.DataError: usage_table needs AnnotationData (who labelled which item how), not list: ...
     """
     if not isinstance(data, kind):
         hint = "" if getattr(type(data), "reader", "") else f": read a table with bayesanno.{kind.reader}"

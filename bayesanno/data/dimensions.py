@@ -10,9 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import counted, enumerated, listed, spell
+from bayesanno._core.messages import DataError, counted, enumerated, listed, spell
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import Described
 

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import listed, nearest, option
+from bayesanno._core.messages import DataError, listed, nearest, option
 from bayesanno.data.columns import Column
 from bayesanno.data.labelled import NO_ANNOTATION, name_unsure, order_responses, spell_numbers
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno._core.errors import DataError
-from bayesanno._core.wording import as_names, counted, enumerated, listed, nearest, option
+from bayesanno._core.messages import DataError, as_names, counted, enumerated, listed, nearest, option
 from bayesanno.data.described import Described, freeze
 from bayesanno.data.orders import InEitherOrder
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno._core.errors import DataError
-from bayesanno._core.wording import listed
+from bayesanno._core.messages import DataError, listed
 from bayesanno.data.described import freeze
 
 type Codes = np.ndarray[tuple[int], np.dtype[np.int64]]

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
 from bayesanno.data.labelled import NO_ANNOTATION, Codes, Labelled, check_names
 from bayesanno.data.orders import InEitherOrder
 

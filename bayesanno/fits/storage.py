@@ -14,10 +14,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from bayesanno._core.errors import DataFileError, FitError
 from bayesanno._core.files import write_whole
 from bayesanno._core.lazy import pm, xr
-from bayesanno._core.wording import option
+from bayesanno._core.messages import DataFileError, FitError, option
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.columns import Column
 from bayesanno.data.counts import CountData

@@ -17,9 +17,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.lazy import pd, xr
-from bayesanno._core.wording import as_names, listed, option
+from bayesanno._core.messages import DataError, FitError, as_names, listed, option
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.columns import extend_columns
 from bayesanno.data.counts import CountData

@@ -17,16 +17,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import import_when_called, pm
-from bayesanno._core.wording import name_error, option
+from bayesanno._core.messages import FitError, name_error, option
 from bayesanno.graph.c_functions import CFunctions, describe, make_functions
 from bayesanno.graph.compiler import CFunction
 from bayesanno.graph.flat import flatten, lay_out
 from bayesanno.graph.functions import BY_NUMPY, keep, plain_compiling
 from bayesanno.graph.source import NotWrittenError
 
-compile_by_nutpie = import_when_called("bayesanno._core.private.nutpie:compile_by_nutpie")
+compile_by_nutpie = import_when_called("bayesanno._core.private:compile_by_nutpie")
 logger = logging.getLogger(__name__)
 
 Parts = Mapping[str, tuple[slice, tuple[int, ...]]]
@@ -106,7 +105,7 @@ def compile_graph(graph: pm.Model, start: Mapping[str, np.ndarray]) -> Density:
     start : mapping of name to array
         Values of free variables, on their own scale: the density's start.
     """
-    from bayesanno._core.private.pymc import draw_initial_point
+    from bayesanno._core.private import draw_initial_point
 
     with plain_compiling():
         flat = flatten(graph)

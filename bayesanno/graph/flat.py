@@ -78,7 +78,7 @@ def simplify(outputs: Sequence[Any], *also: str) -> list[Any]:
     """Return simpler outputs of the same values, without operations that have a graph inside."""
     from pytensor.graph import rewrite_graph
 
-    from bayesanno._core.private.pytensor import inline_graphs
+    from bayesanno._core.private import inline_graphs
 
     include = ["merge", "canonicalize", "stabilize", "specialize", "blockwise", *also]
     exclude = ["cxx_only"]  # which looks for a BLAS, and warns
@@ -114,7 +114,7 @@ def read_data(
 
 def name_graph(inputs: Sequence[pt.TensorVariable], outputs: Sequence[pt.TensorVariable]) -> Hashable:
     """Return a hashable value that is equal for graphs of the same operations, numbers and types."""
-    from bayesanno._core.private.pytensor import FrozenFunctionGraph
+    from bayesanno._core.private import FrozenFunctionGraph
 
     return FrozenFunctionGraph.from_io(inputs, outputs)
 
@@ -131,7 +131,7 @@ def precompute_data(
     from pytensor.graph import Constant, clone_replace, rewrite_graph
     from pytensor.tensor import TensorType
 
-    from bayesanno._core.private.pytensor import Reshape, toposort
+    from bayesanno._core.private import Reshape, toposort
 
     outputs = rewrite_graph(clone_replace(list(outputs)), include=("merge",))  # so that equal formulas are one array
     nodes = list(toposort(outputs))

@@ -1,4 +1,11 @@
-"""x"""
+"""Formulas as functions, compiled once per process, and draws of a graph's variables that they are evaluated for.
+
+Loops compiled by LLVM (`c_functions`) take a fraction of a second to compile. A formula with an operation that has no
+loop, such as one that draws random numbers, is evaluated by NumPy, operation by operation.
+
+A function is stored under its graph without sizes (PyTensor compares operations, numbers and types) and PyTensor's
+mode. A formula that differs in any of these is a different function.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +15,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
+
 import numpy as np
-from bayesanno._core.lazy import pt, xr
+
+from bayesanno._core.lazy import import_when_called, pm, pt, xr
 from bayesanno.graph.c_functions import ArrayFunction
 from bayesanno.graph.flat import name_graph, read_data
 from bayesanno.graph.source import NotWrittenError
 from bayesanno.graph.symbolic_shapes import make_shapes_symbolic
-from collections.abc import Mapping, Sequence
-from bayesanno._core.lazy import import_when_called, pm, pt, xr
-
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from pytensor.scalar import ScalarOp
 from pytensor.tensor import elemwise
 from pytensor.tensor.shape import Shape, Shape_i
 
-from bayesanno._core.private.pytensor import io_toposort
+from bayesanno._core.private import io_toposort
 from bayesanno.graph.operations import is_by_column, is_written, start_columns, write
 from bayesanno.graph.source import Later, NotWrittenError, Source, View, literal, plus, row_major, times
 

@@ -15,7 +15,7 @@ from pytensor.tensor.extra_ops import CumOp
 from pytensor.tensor.math import Dot
 from pytensor.tensor.shape import Reshape, Shape, Shape_i, SpecifyShape
 
-from bayesanno._core.private.pytensor import LoopOp
+from bayesanno._core.private import LoopOp
 from bayesanno.graph.source import Later, Length, NotWrittenError, View, bound, plus, row_major, times, within
 
 type Writer = Any  # that of `loops`, which imports this module

@@ -24,7 +24,7 @@ def make_shapes_symbolic(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple
     inputs, outputs : sequence of TensorVariable
         The inputs have no owner.
     """
-    from bayesanno._core.private.pytensor import toposort
+    from bayesanno._core.private import toposort
 
     nodes = list(toposort(outputs))
     arrays, lengths = _find_constants(nodes)
@@ -71,7 +71,7 @@ def _find_constants(nodes: Sequence[Any]) -> tuple[list[Any], dict[Any, int]]:
     """
     from pytensor.graph import Constant
 
-    from bayesanno._core.private.pytensor import RandomVariable
+    from bayesanno._core.private import RandomVariable
 
     constant: set[Any] = set()  # what arrays are computed from, or computes arrays
     arrays: dict[Any, None] = {}
@@ -106,7 +106,7 @@ def _lengths_of(node: Any) -> list[int]:
     """Return which inputs of a node are constant lengths of an axis, other than 1."""
     from pytensor.graph import Constant
 
-    from bayesanno._core.private.pytensor import Alloc, MakeVector, SpecifyShape
+    from bayesanno._core.private import Alloc, MakeVector, SpecifyShape
 
     begin = 0 if isinstance(node.op, MakeVector) else 1 if isinstance(node.op, Alloc | SpecifyShape) else None
     if begin is None or (begin == 0 and not node.op.dtype.startswith("int")):
@@ -117,7 +117,7 @@ def _lengths_of(node: Any) -> list[int]:
 
 def _checks_lengths(node: Any) -> bool:
     """Whether a node only asserts the axis lengths of its input, without broadcasting any."""
-    from bayesanno._core.private.pytensor import SpecifyShape
+    from bayesanno._core.private import SpecifyShape
 
     if not isinstance(node.op, SpecifyShape):
         return False

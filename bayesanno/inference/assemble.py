@@ -22,7 +22,7 @@ from bayesanno.fits.storage import (
     versions,
 )
 from bayesanno.fits.view import FitPart, FitView, parts_of
-from bayesanno.graph.draws import add_deterministics, compute_log_prior
+from bayesanno.graph.functions import add_deterministics, compute_log_prior
 from bayesanno.inference.diagnosis.findings import (
     MISFIT,
     WRONG,

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import azs, pd, xr
+from bayesanno._core.messages import FitError
 from bayesanno.fits.storage import log_likelihood_group
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.inference.diagnosis.findings import read_findings, store_findings

@@ -14,9 +14,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from bayesanno._core.errors import BayesannoError, FitError, SamplerError
 from bayesanno._core.fields import AtLeast, Fields, Range, UnfitError
 from bayesanno._core.lazy import import_when_called, xr
+from bayesanno._core.messages import BayesannoError, FitError, SamplerError
 from bayesanno.fits.view import Yields
 
 ARGUMENTS = (

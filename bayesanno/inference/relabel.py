@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import xr
+from bayesanno._core.messages import FitError
 from bayesanno.fits.view import FitView, require_as_fitted
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.modes.record import searched_of

@@ -46,8 +46,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import xr
+from bayesanno._core.messages import FitError
 from bayesanno._core.validate import check_choice
 from bayesanno.fits.view import FitView
 from bayesanno.modeling.posterior import compile_formula

@@ -18,10 +18,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import azs, xr
+from bayesanno._core.messages import FitError, enumerated
 from bayesanno._core.validate import check_choice, check_seed
-from bayesanno._core.wording import enumerated
 from bayesanno.fits.view import FitView, require_as_fitted
 from bayesanno.inference.assemble import remake
 from bayesanno.inference.diagnosis.measures import EXTREMES, find_extremes, measure_convergence

@@ -74,8 +74,8 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import xr
+from bayesanno._core.messages import FitError
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.storage import groups_by_dimension, is_on_dask, read_by_dimension
 from bayesanno.fits.view import (

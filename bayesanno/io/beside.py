@@ -13,18 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno._core.errors import DataError, NamesWarning, warn
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import counted, listed, nearest, option
+from bayesanno._core.messages import DataError, NamesWarning, counted, listed, nearest, option, warn
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.columns import extend_columns
 from bayesanno.data.described import require_kind
 from bayesanno.data.frame import find_faults
 from bayesanno.data.labelled import MISSING_CODES, Codes, spell_numbers
+from bayesanno.io.check import Spelling
 from bayesanno.io.comparisons import Words
 from bayesanno.io.names import ALIASES, FIELD, cells_of, find, name_of, where
 from bayesanno.io.sources import Source, has_lists, open_source, text_of
-from bayesanno.io.spelling import Spelling
 
 OF_FILES = (
     "item",

@@ -1,30 +1,30 @@
-"""x"""
+"""What looks like a mistake in a long table, but may be right: a table of doubts; spellings are joined here, too.
+
+The invariant: without such an option no label changes.
+
+The invariant: sentences and levels are in `doubts.toml`, each once; a name has one doubt, the one that explains most.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from decimal import Decimal
-from typing import Any, Self
-from bayesanno._core.messages import DataError
-from bayesanno._core.lazy import pd
-from bayesanno.data.frame import as_text
-from bayesanno.data.labelled import MISSING_CODES, is_number
-from bayesanno.io.names import split_names
 import re
 import tomllib
 import unicodedata
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 from shlex import quote
-from typing import Any
-from bayesanno._core.messages import as_line
-from bayesanno._core.messages import counted, enumerated, listed, nearest, option, spell
+from typing import Any, Self
+
+from bayesanno._core.lazy import pd
+from bayesanno._core.messages import DataError, as_line, counted, enumerated, listed, nearest, option, spell
 from bayesanno.data.frame import TIE, as_text, find_faults, place_of
 from bayesanno.data.labelled import ANYONE, MISSING_CODES, is_number, read_numbers, spell_numbers
 from bayesanno.io.comparisons import CODES
+from bayesanno.io.names import split_names
 from bayesanno.io.paths import parse_cell
 
 

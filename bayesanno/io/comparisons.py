@@ -35,9 +35,8 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any
 
-from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import counted, enumerated, listed, nearest, option
+from bayesanno._core.messages import DataError, counted, enumerated, listed, nearest, option
 from bayesanno.data.frame import SIDES, TIE, WEIGHT
 from bayesanno.data.labelled import ANYONE, is_number
 from bayesanno.io.names import Question, cells_of, check_distinct, choose, find, name_of, split_names, where

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import listed
+from bayesanno._core.messages import DataError, listed
 from bayesanno.data.counts import CountData
 from bayesanno.io.beside import open_table
 from bayesanno.io.names import LAST_ALIASES, Question, check_distinct, find, matching, name_of, where

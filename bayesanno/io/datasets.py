@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bayesanno._core.errors import DataError, DataFileError
 from bayesanno._core.lazy import pd
+from bayesanno._core.messages import DataError, DataFileError, listed, nearest
 from bayesanno._core.running import quiet_logger
-from bayesanno._core.wording import listed, nearest
 
 FOLDER_VARIABLE = "BAYESANNO_DATA"
 

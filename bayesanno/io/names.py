@@ -11,9 +11,8 @@ from fnmatch import fnmatchcase
 from shlex import quote
 from typing import Any
 
-from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import as_names, listed, nearest, option, spell
+from bayesanno._core.messages import DataError, as_names, listed, nearest, option, spell
 
 MOST_WAYS, LONGEST = 3, 160  # commands of a question, and letters of its first line
 CONTENTS = ("image", "text", "sentence", "prompt", "document")  # what an item is, which names it as well

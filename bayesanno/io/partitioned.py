@@ -16,9 +16,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayesanno._core.errors import DataError, DataFileError, ExtraError
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import listed, nearest
+from bayesanno._core.messages import DataError, DataFileError, ExtraError, listed, nearest
 from bayesanno.data.frame import as_text, find_faults
 from bayesanno.data.labelled import sort_labels, spell_numbers
 from bayesanno.io.names import Question, matching, sides_among

@@ -20,8 +20,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bayesanno._core.errors import DataError
-from bayesanno._core.wording import listed, nearest
+from bayesanno._core.messages import DataError, listed, nearest
 from bayesanno.data.frame import write_cell
 from bayesanno.io.names import FIELD
 

@@ -13,9 +13,8 @@ from inspect import signature
 from itertools import islice
 from typing import Any
 
-from bayesanno._core.errors import DataError, NamesWarning, warn
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import as_names, listed, nearest, option, spell
+from bayesanno._core.messages import DataError, NamesWarning, as_names, listed, nearest, option, spell, warn
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.data.frame import SIDES
@@ -23,7 +22,7 @@ from bayesanno.data.labelled import name_labels, name_unsure
 from bayesanno.io import comparisons as compared
 from bayesanno.io import shapes
 from bayesanno.io.beside import add_columns, add_known, open_beside
-from bayesanno.io.check import are_no_labels, check_table
+from bayesanno.io.check import Spelling, are_no_labels, check_table
 from bayesanno.io.datasets import options_of
 from bayesanno.io.names import (
     FIELD,
@@ -40,7 +39,6 @@ from bayesanno.io.names import (
 from bayesanno.io.paths import parse_cell
 from bayesanno.io.records import find_fields, flatten, read_tool, records
 from bayesanno.io.sources import Source, has_lists, open_source, text_of
-from bayesanno.io.spelling import Spelling
 from bayesanno.io.suggest import suggest
 from bayesanno.io.tools import find_tool, list_tools
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from bayesanno._core.errors import DataError, ExportWarning, warn
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import counted, enumerated, listed, nearest, option
+from bayesanno._core.messages import DataError, ExportWarning, counted, enumerated, listed, nearest, option, warn
 from bayesanno.data.frame import as_text
 from bayesanno.io.names import (
     FIELD,

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import listed, option
+from bayesanno._core.messages import DataError, listed, option
 from bayesanno.data.labelled import ANYONE
 from bayesanno.io.names import (
     CONTENTS,

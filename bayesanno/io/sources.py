@@ -1,32 +1,36 @@
-"""x"""
+"""From a source to a DataFrame of its cells: files, standard input, named data sets, and data in memory.
+
+The invariant: what a file is shows in its content, never in its name; nothing is guessed from cells, and no cell is
+changed. A table is one of text; of JSON, cells may be lists and objects. The index holds the place of each row: the
+line of a text, or the record; `attrs` has the name of the source, and what the places are.
+
+The invariant: nothing in a file is executed, opened or fetched, and no path in it is followed: the parts of a zip are
+read by their names from its list. Compressed files inside a zip are not unpacked.
+"""
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
-import zipfile
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
-from bayesanno._core.messages import DataError
-from bayesanno._core.messages import counted, listed
-import csv
 import json
 import os
 import re
 import sys
 import warnings
+import zipfile
+import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from bayesanno._core.messages import DataError, DataFileError, ExtraError
+
 from bayesanno._core.lazy import pd
-from bayesanno._core.messages import listed, name_error, option, spell
+from bayesanno._core.messages import DataError, DataFileError, ExtraError, counted, listed, name_error, option, spell
 from bayesanno.data.frame import as_text
 from bayesanno.io.datasets import load_named
-
 
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")  # the second begins an empty one

@@ -15,9 +15,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import listed, option
+from bayesanno._core.messages import DataError, listed, option
 from bayesanno.data.frame import as_text
 from bayesanno.io.paths import parse_cell
 from bayesanno.io.sources import FILE, rows_of

@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bayesanno._core.errors import DataError
 from bayesanno._core.files import write_whole
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import listed, nearest, option
+from bayesanno._core.messages import DataError, listed, nearest, option
 from bayesanno.io.names import ALIASES, name_of
 from bayesanno.io.paths import Rows, as_name, parse_cell
 from bayesanno.io.sources import open_source, rows_of

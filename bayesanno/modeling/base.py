@@ -21,10 +21,9 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from bayesanno._core.errors import BayesannoError, DataError, ModelError
 from bayesanno._core.fields import Fields, Positive
 from bayesanno._core.lazy import pm, pt, xr
-from bayesanno._core.wording import listed, spell
+from bayesanno._core.messages import BayesannoError, DataError, ModelError, listed, spell
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.graph.functions import BY_NUMPY

@@ -23,10 +23,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from bayesanno._core.errors import DataError, ModelError
 from bayesanno._core.fields import Fields, UnfitError
 from bayesanno._core.lazy import pm, pt, xr
-from bayesanno._core.wording import listed, nearest, spell
+from bayesanno._core.messages import DataError, ModelError, listed, nearest, spell
 from bayesanno.data.columns import Column
 from bayesanno.graph.functions import stack_samples
 from bayesanno.modeling.arguments import LOG_CLASS, Parameters, Priors

@@ -28,10 +28,9 @@ from typing import Any, ClassVar, override
 
 import numpy as np
 
-from bayesanno._core.errors import DataError, ModelError
 from bayesanno._core.fields import Positive
 from bayesanno._core.lazy import pm
-from bayesanno._core.wording import counted, name_error
+from bayesanno._core.messages import DataError, ModelError, counted, name_error
 from bayesanno.data.columns import Column
 from bayesanno.modeling.arguments import Parameters, Priors
 from bayesanno.modeling.class_prior import Term, column_of

@@ -14,9 +14,8 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, Literal, Self, SupportsFloat
 
-from bayesanno._core import errors
-from bayesanno._core.errors import as_line, warn
-from bayesanno._core.wording import enumerated, spell
+from bayesanno._core import messages
+from bayesanno._core.messages import as_line, enumerated, spell, warn
 
 Level = Literal["stop", "care", "note"]
 LEVELS: tuple[Level, ...] = ("stop", "care", "note")
@@ -186,4 +185,4 @@ def warn_of(found: Iterable[Finding]) -> None:
     """Raise the warning of each finding that has one."""
     for one in found:
         if one.warning:
-            warn(one.text, getattr(errors, one.warning, UserWarning), level=one.level)
+            warn(one.text, getattr(messages, one.warning, UserWarning), level=one.level)

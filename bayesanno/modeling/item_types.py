@@ -11,8 +11,8 @@ from typing import Any, ClassVar, override
 
 import numpy as np
 
-from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pm, pt, xr
+from bayesanno._core.messages import DataError
 from bayesanno.data.counts import CountData
 from bayesanno.graph.symbolic_shapes import as_symbolic
 from bayesanno.modeling.arguments import Counts, FixedParameter, Parameters, Priors

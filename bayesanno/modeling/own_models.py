@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from bayesanno._core.errors import ModelError
 from bayesanno._core.lazy import pm, pt
-from bayesanno._core.wording import listed
+from bayesanno._core.messages import ModelError, listed
 from bayesanno.graph.functions import BY_NUMPY
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.data_adapters import DATA_ADAPTERS, Arrays

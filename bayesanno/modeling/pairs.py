@@ -34,10 +34,9 @@ from typing import Any, ClassVar, override
 
 import numpy as np
 
-from bayesanno._core.errors import DataError, ModelError
 from bayesanno._core.fields import Positive
 from bayesanno._core.lazy import pm
-from bayesanno._core.wording import enumerated, listed
+from bayesanno._core.messages import DataError, ModelError, enumerated, listed
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.columns import take_columns
 from bayesanno.data.described import require_kind

@@ -69,7 +69,7 @@ def describe_process(model: Any, data: Data) -> ProcessGraph:
     from pytensor.graph.traversal import ancestors
     from pytensor.tensor.shape import Shape, Shape_i
 
-    from bayesanno._core.private.pytensor import RandomVariable
+    from bayesanno._core.private import RandomVariable
 
     graph = model.build(data)
     adapter = DATA_ADAPTERS[model.data_class]
@@ -140,7 +140,7 @@ def describe_priors(model: Any) -> list[str]:
     """
     from pytensor.graph.traversal import ancestors
 
-    from bayesanno._core.private.pymc import name_distribution
+    from bayesanno._core.private import name_distribution
 
     data, of_class, plain = smallest_data(model), class_prior_of(model), without_items(model)
     graph = plain.build(data)

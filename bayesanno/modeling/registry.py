@@ -14,10 +14,9 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from bayesanno._core.errors import ModelError
 from bayesanno._core.fields import as_typed
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import closest
+from bayesanno._core.messages import ModelError, closest
 from bayesanno.modeling.base import AnnotationModel
 
 GROUP = "bayesanno.models"

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import xr
+from bayesanno._core.messages import FitError
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import log_classes_of_items, without_items

@@ -1,20 +1,50 @@
-"""x"""
+"""The expected value of one more answer, from the two factors of `bayesanno.modeling.states`, and futures of many.
+
+Let U be the utility of an item's class probabilities p:
+
+    information   U(p) = sum_k p_k log p_k               minus the entropy, in nats
+    accuracy      U(p) = max_k p_k                       the probability that the label is right
+    costs         U(p) = - min_d sum_k p_k cost(k, d)    minus the expected cost of the cheapest decision
+
+and P(k, v) = p(class k, answer v | answers so far), the mean over draws of a product of two factors. The gain of asking
+an annotator is
+
+    gain  =  sum_v P(v) U(P(. | v))  -  U(P(.)),
+
+which is never below 0. For information, it is the mutual information of the class and the answer.
+
+The information of the answer about the annotator weights the draws: p(class | v) is a ratio of means over draws.
+
+One future uses one draw of a fit: every item has a class in that draw, and annotators answer with its parameters. The
+posterior of an item after new answers is the mean over all draws of its state times the probabilities of these answers.
+So futures include the uncertainty about annotators.
+
+The invariant: each utility is written for an unnormalised measure m, as (sum m) U(m / sum m), so that sums over future
+answers need no division.
+
+The invariant: labels in a future use the present knowledge about annotators. The information of new answers about
+annotators, through other items, is ignored, so labels of the next fit are a little better.
+
+References
+----------
+D. V. Lindley (1956), On a measure of the information provided by an experiment, Annals of Mathematical Statistics
+27(4):986-1005, doi:10.1214/aoms/1177728069.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
+
 import numpy as np
-from bayesanno._core.draw import draw_codes
-from bayesanno._core.messages import DataError
-from bayesanno._core.messages import listed
+
+from bayesanno._core.lazy import pd
+from bayesanno._core.messages import DataError, listed
+from bayesanno.analysis.decisions import read_costs
+from bayesanno.modeling.posterior import draw_codes
 from bayesanno.modeling.states import DrawnStates
 from bayesanno.planning.of_fit import Budget, CandidateAnswers
-from collections.abc import Callable, Mapping, Sequence
-from bayesanno._core.lazy import pd
-from bayesanno.analysis.decisions import read_costs
-
 
 Allocation = Literal["evenly", "each", "suggested"]
 LEAST_DRAWS, MOST_CELLS = 100, 400  # draws of the fit, and nodes times draws if that is more

@@ -11,12 +11,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bayesanno._core.errors import DataError, FitError, MisfitWarning, PredictionWarning, warn
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.messages import (
+    DataError,
+    FitError,
+    MisfitWarning,
+    PredictionWarning,
+    as_names,
+    nearest,
+    option,
+    warn,
+)
 from bayesanno._core.validate import check_count
-from bayesanno._core.wording import as_names, nearest, option
 from bayesanno.analysis.population import add_new_annotators
-from bayesanno.analysis.recalibrated import known_items
+from bayesanno.analysis.recalibrate import known_items
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.columns import extend_columns

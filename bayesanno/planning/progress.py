@@ -8,14 +8,13 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from bayesanno._core.errors import DataError
 from bayesanno._core.intervals import choose_prob, name_bounds
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.messages import DataError, listed
 from bayesanno._core.running import one_blas_thread
 from bayesanno._core.validate import check_count, check_seed, check_share
-from bayesanno._core.wording import listed
 from bayesanno.fits.view import FitView
-from bayesanno.planning.futures import Allocation, Futures
+from bayesanno.planning.gains import Allocation, Futures
 from bayesanno.planning.of_fit import CandidateAnswers, find_candidates, make_budget
 
 Measure = Literal["accuracy", "share_sure"]
@@ -106,7 +105,7 @@ def expected_progress(
 
     Notes
     -----
-    See `bayesanno.planning.futures`. The knowledge about annotators is fixed; a fit of the further answers would learn
+    See `bayesanno.planning.gains`. The knowledge about annotators is fixed; a fit of the further answers would learn
     more about them. With RTE reduced to 3 answers per item (Snow et al. 2008), hierarchical_dawid_skene expects an
     accuracy of .923, .961 and .990 with 4, 6 and 10, and fits with these have .935, .960 and .980. Expectations are no
     better than the model: model_b, which shares nothing between annotators, expects .80, .84 and .89, and gets .86, .93

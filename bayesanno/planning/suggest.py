@@ -7,11 +7,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.messages import DataError, counted, listed, option
 from bayesanno._core.running import one_blas_thread
 from bayesanno._core.validate import check_count, check_seed
-from bayesanno._core.wording import counted, listed, option
 from bayesanno.analysis.ranking import require_pairs
 from bayesanno.data.frame import name_winners, show_systems
 from bayesanno.fits.view import FitView, find_positions, view_of

@@ -9,15 +9,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from bayesanno._core.errors import DataFileError
 from bayesanno._core.fields import as_typed
 from bayesanno._core.files import write_whole
 from bayesanno._core.intervals import find_bounds
-from bayesanno._core.wording import counted, enumerated, percent
+from bayesanno._core.messages import DataFileError, counted, enumerated, percent
 from bayesanno.analysis.behaviour import behaviour_table
 from bayesanno.analysis.labels import score
-from bayesanno.analysis.recalibrate import about_recalibration, recalibration_table
-from bayesanno.analysis.recalibrated import view_before
+from bayesanno.analysis.recalibrate import about_recalibration, recalibration_table, view_before
 from bayesanno.analysis.views import view_for_table
 from bayesanno.criticism.calibration import calibration_scores
 from bayesanno.data.totals import AnnotationTotals
@@ -29,7 +27,7 @@ from bayesanno.report.plots.agreement import describe_worth, plot_divergence, pl
 from bayesanno.report.plots.annotators import draw_annotators, plot_confusion
 from bayesanno.report.plots.criticism import plot_calibration
 from bayesanno.report.plots.types import plot_types
-from bayesanno.report.sections import annotators, checks, fitting, labels, systems
+from bayesanno.report.sections import annotators, findings, labels, systems
 from bayesanno.report.sections.findings import LEAST_ITEMS, find_all
 
 SHOWN = (
@@ -39,9 +37,9 @@ SHOWN = (
     systems.rank_systems, systems.share_labels,
     annotators.list_at_chance, annotators.list_annotators, annotators.describe_typical, annotators.describe_pairs,
     behaviour_table, describe_worth, draw_annotators, plot_confusion, plot_divergence, plot_usage,
-    checks.check_predictions, checks.scale_prior, calibration_scores, plot_calibration, plot_types, score,
+    findings.check_predictions, findings.scale_prior, calibration_scores, plot_calibration, plot_types, score,
     about_recalibration, find_bounds, recalibration_table, view_before,
-    fitting.list_modes, fitting.list_cards,
+    findings.list_modes, findings.list_cards,
 )  # fmt: skip
 
 

@@ -21,9 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesanno._core.draw import draw_codes
-from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pm, pt, xr
+from bayesanno._core.messages import FitError
 from bayesanno.data.described import split_dimensions
 from bayesanno.data.dimensions import join_dimensions
 from bayesanno.graph.functions import BY_NUMPY, compile_once, plain_compiling, stack_samples
@@ -34,7 +33,7 @@ from bayesanno.modeling.data_adapters import DATA_ADAPTERS, Data
 from bayesanno.modeling.independent import IndependentAnswers
 from bayesanno.modeling.latents import ITEM_TYPE
 from bayesanno.modeling.likelihood import find_patterns, generate, index_arrays
-from bayesanno.modeling.posterior import compile_formula
+from bayesanno.modeling.posterior import compile_formula, draw_codes
 
 ACCURACY, PREVALENCE, USAGE = "accuracy", "prevalence", "usage"
 CLASS_SHARE = "class_share"  # among the items of the data
@@ -243,7 +242,7 @@ def replicate(drawn: ModelDraws, rng: np.random.Generator) -> Iterator[tuple[np.
         return
     from pytensor.graph import clone_replace, graph_inputs
 
-    from bayesanno._core.private.pytensor import RandomType
+    from bayesanno._core.private import RandomType
 
     values = stack_samples(draws)
     symbols = {name: pt.TensorType("float64", (None,) * (array.ndim - 1))(name) for name, array in values.items()}

@@ -1,24 +1,27 @@
-"""x"""
+"""Annotations simulated from a model, with known truth, to try a design, a prior or a method.
+
+The invariant: given parameters are kept; all others are drawn from the model's prior.
+
+The invariant: a design is a function of its arguments alone; with a seed it is the same in every run. A pool has few
+good annotators and needs no model: bad annotators' labels are independent of the truth.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import singledispatch
 from typing import Any, Literal, get_args
+
 import numpy as np
-from bayesanno._core.messages import DataError
+
+from bayesanno._core.lazy import pm, pt, xr
+from bayesanno._core.messages import DataError, ModelError, as_names
 from bayesanno._core.validate import check_choice, check_seed, check_share
-from bayesanno._core.messages import as_names
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
-from bayesanno.data.labelled import name_unsure
-from collections.abc import Mapping, Sequence
-from functools import singledispatch
-from typing import Any
-from bayesanno._core.messages import ModelError
-from bayesanno._core.lazy import pm, pt, xr
-from bayesanno._core.validate import check_seed
 from bayesanno.data.dimensions import MultiAnnotationData, join_dimensions
+from bayesanno.data.labelled import name_unsure
 from bayesanno.graph.functions import BY_NUMPY, compile_once, plain_compiling
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_adapters import Data
@@ -26,7 +29,6 @@ from bayesanno.modeling.likelihood import taken_parameters
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation.quantities import as_data, put_together
 from bayesanno.simulation.statistics import tables_of
-
 
 Strategy = Literal["random", "first"]
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
 from bayesanno.agreement.vote import disagreed_items, shared_items
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData

@@ -24,7 +24,7 @@ from itertools import combinations
 
 import numpy as np
 
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.patterns import Layout
 from bayesanno.modeling.data_adapters import ArrayName, Arrays, Axis, IndexArray

@@ -13,8 +13,8 @@ from itertools import combinations, product
 
 import numpy as np
 
-from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pt
+from bayesanno._core.messages import DataError
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.dimensions import MultiAnnotationData, name_own
 from bayesanno.modeling.arguments import Answers, Dimensions, Parameters

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayesanno._core.draw import draw_codes
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
+from bayesanno.modeling.posterior import draw_codes
 
 TRIES = 100_000  # of an item whose true label is known, before its simulation is given up
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bayesanno._core.errors import DataFileError
 from bayesanno._core.files import write_whole
+from bayesanno._core.messages import DataFileError
 
 
 def names(folder):

@@ -5,9 +5,18 @@ import pickle
 import numpy as np
 import pytest
 
-from bayesanno._core.errors import BayesannoError, DataError, FitError, MisfitWarning, warn
+from bayesanno._core.messages import (
+    BayesannoError,
+    DataError,
+    FitError,
+    MisfitWarning,
+    counted,
+    enumerated,
+    listed,
+    nearest,
+    warn,
+)
 from bayesanno._core.validate import check_seed, check_share, known_seed
-from bayesanno._core.wording import counted, enumerated, listed, nearest
 
 
 def test_a_seed_that_is_given_is_kept_and_one_that_is_not_is_drawn():

@@ -3,8 +3,8 @@
 import arviz as az
 import pytest
 
-from bayesanno._core.errors import DataError
 from bayesanno._core.intervals import choose_interval, choose_prob, find_bounds, name_interval
+from bayesanno._core.messages import DataError
 
 
 def test_what_is_not_given_is_that_of_arviz_at_the_call():

@@ -9,13 +9,11 @@ import pytensor
 import pytensor.tensor as pt
 import pytest
 
-from bayesanno._core.private import nutpie as of_nutpie
-from bayesanno._core.private import pymc as of_pymc
-from bayesanno._core.private import pytensor as of_pytensor
+from bayesanno._core import private
 from bayesanno.graph.density import compile_graph
 
 
-class Doubled(of_pytensor.LoopOp):
+class Doubled(private.LoopOp):
     """Twice a vector by Numba; three times by `perform`, so that one sees which was asked."""
 
     def make_node(self, x):
@@ -47,7 +45,7 @@ def test_pytensors_numba_njit_and_register_funcify_and_cache_key(mode, times):
 @pytest.mark.extras
 def test_pytensors_jax_funcify():
     pytest.importorskip("jax", reason="JAX is an extra: pip install 'bayesanno[numpyro]'")
-    of_pytensor.register_with_jax()
+    private.register_with_jax()
     x = pt.vector("x")
     assert pytensor.function([x], Doubled()(x), mode="JAX")([1.0]).tolist() == [4]
 
@@ -59,13 +57,13 @@ def test_pytensors_nodes():
     stacked = pt.stack([pt.lscalar(), pt.constant(3, dtype="int64")]).owner
     for node, kind in ((full, "Alloc"), (stacked, "MakeVector"), (reshaped, "Reshape"), (either, "SpecifyShape"),
                        (drawn, "RandomVariable")):  # fmt: skip
-        assert isinstance(node.op, getattr(of_pytensor, kind))
+        assert isinstance(node.op, getattr(private, kind))
     assert [int(one.data) for one in full.inputs[1:]] == [2, 3]
     assert stacked.op.dtype == "int64"
     assert reshaped.inputs[1].eval().tolist() == [2, 3]
     assert int(either.inputs[1].data) == 2
     assert not hasattr(either.inputs[2].type, "ndim")  # a length that is not known has no number
-    assert isinstance(drawn.inputs[0].type, of_pytensor.RandomType)
+    assert isinstance(drawn.inputs[0].type, private.RandomType)
     assert drawn.inputs[1].eval().tolist() == [3]
 
 
@@ -74,18 +72,18 @@ def test_pymcs_transform_and_simplex_transform_and_remove_value_transforms():
     with pm.Model() as graph:
         shares = pm.Dirichlet("shares", np.ones(3))
     transform = graph.rvs_to_transforms[shares]
-    assert type(transform) is of_pymc.SimplexTransform
+    assert type(transform) is private.SimplexTransform
     whole = np.array([0.3, -0.1, -0.2])
     np.testing.assert_allclose(transform.backward(pt.as_tensor(whole[:2])).eval(), np.exp(whole) / np.exp(whole).sum())
-    assert [value.name for value in of_pymc.remove_value_transforms(graph).value_vars] == ["shares"]
+    assert [value.name for value in private.remove_value_transforms(graph).value_vars] == ["shares"]
 
 
 def test_pymcs_make_initial_point_fn():
     """Values on the scale that is sampled: given ones, or from the prior, by the seed."""
     with pm.Model() as graph:
         pm.Exponential("rate", 1.0)
-    assert of_pymc.draw_initial_point(graph, {"rate": np.array(np.e)})(0) == {"rate_log__": pytest.approx(1.0)}
-    draw = of_pymc.draw_initial_point(graph)
+    assert private.draw_initial_point(graph, {"rate": np.array(np.e)})(0) == {"rate_log__": pytest.approx(1.0)}
+    draw = private.draw_initial_point(graph)
     assert draw(1) == draw(1) != draw(2)
 
 
@@ -94,9 +92,7 @@ def test_nutpies_compiled_pymc_model():
     with pm.Model() as graph:
         pm.Normal("x", 5.0, 0.1)
     density = compile_graph(graph, {"x": np.array(5.0)})
-    model = of_nutpie.make_compiled_model(
-        density.functions, density.parts, density.n_dim, lambda _: density.start + 0.01
-    )
+    model = private.make_compiled_model(density.functions, density.parts, density.n_dim, lambda _: density.start + 0.01)
     drawn = nutpie.sample(model, draws=50, tune=50, chains=1, seed=1, progress_bar=False)["posterior"]["x"]
     assert float(drawn.mean()) == pytest.approx(5.0, abs=0.1)
 
@@ -109,7 +105,7 @@ def test_nutpies_compile_pymc_model():
         pm.Deterministic("not kept", graph["x"] ** 2)
     model = nutpie.compile_pymc_model(graph, jitter_rvs=set(), var_names=["rate", "x"])
     assert model.shape_info[0] == ["rate_log__", "x", "rate"]
-    logp, kept, arrays, described = of_nutpie.compile_by_nutpie(graph, ["rate", "x"])
+    logp, kept, arrays, described = private.compile_by_nutpie(graph, ["rate", "x"])
     point, values = np.array([0.5, 2.0]), np.zeros(3)
     kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 5)
     given = 2, 3, point.ctypes.data, values.ctypes.data, described.ctypes.data

@@ -14,7 +14,7 @@ from scipy.stats import entropy
 from sklearn.metrics import silhouette_samples
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
 from bayesanno.agreement.alpha import alpha_of_votes
 from bayesanno.agreement.behaviour import (
     find_distances,

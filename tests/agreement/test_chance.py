@@ -6,8 +6,8 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from bayesanno._core.errors import DataError
-from bayesanno.agreement.chance import (
+from bayesanno._core.messages import DataError
+from bayesanno.agreement.coefficients import (
     bound_chance_difference,
     chance_agreement,
     count_disagreement,

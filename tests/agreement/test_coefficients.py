@@ -12,7 +12,7 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.messages import DataError, FitError
 from bayesanno.agreement.coefficients import count_sums, measure_all
 from bayesanno.agreement.pairs import find_pairs
 from bayesanno.agreement.resampling import bound, resample_items

@@ -9,14 +9,17 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from bayesanno._core.errors import DataError
-from bayesanno.agreement.histogram_mixtures import fit_binomials, fit_diligence, fit_gaussians, select_n_types
+from bayesanno._core.messages import DataError
 from bayesanno.agreement.histograms import (
     chi_square_test,
     count_histogram,
     dilute_rates,
+    fit_binomials,
+    fit_diligence,
+    fit_gaussians,
     mix_binomials,
     mix_gaussians,
+    select_n_types,
 )
 from bayesanno.data.counts import CountData
 from tests.samples import RTE_HISTOGRAM as SRTE

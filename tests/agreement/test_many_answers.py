@@ -3,7 +3,7 @@
 import numpy as np
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
 from bayesanno.agreement.pairs import match_labels
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
 from bayesanno.agreement.noise import (
     bound_noise,
     bound_noise_of,

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError
-from bayesanno.agreement.sets import gather_sets
+from bayesanno._core.messages import DataError
+from bayesanno.agreement.coefficients import gather_sets
 
 SPLIT = {"split": "|", "multi_label": True}
 

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError
-from bayesanno.agreement.chance import count_disagreement, estimate_coins
+from bayesanno._core.messages import DataError
+from bayesanno.agreement.coefficients import count_disagreement, estimate_coins
 from bayesanno.agreement.skew import measure_skew
 from bayesanno.agreement.subsets import alpha_without_each
 from bayesanno.agreement.vote import split_vote

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import SizeWarning
+from bayesanno._core.messages import SizeWarning
 from bayesanno.analysis import dependence
 from bayesanno.fits.view import view_of
 from bayesanno.inference.diagnosis.residuals import error_chances
@@ -15,8 +15,8 @@ from tests.analysis.made import from_prior
 from tests.samples import simulate_clique, simulate_unsure, tiny_data
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning"),  # of short fits
-    pytest.mark.filterwarnings("ignore::bayesanno._core.errors.IdentifiabilityWarning"),  # of few answers
+    pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning"),  # of short fits
+    pytest.mark.filterwarnings("ignore::bayesanno._core.messages.IdentifiabilityWarning"),  # of few answers
 ]
 
 QUICK = {"method": "vb", "check": False, "random_seed": 1, "progressbar": False}

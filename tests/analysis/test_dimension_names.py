@@ -6,7 +6,7 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.messages import DataError, FitError
 from tests.analysis.made import from_prior
 from tests.samples import DIMENSIONS
 
@@ -17,9 +17,9 @@ def rename(data, names):
     return ba.MultiAnnotationData(by_dimension=dict(zip(names, data.by_dimension.values(), strict=True)))
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # so few draws
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.PredictionWarning")
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.MisfitWarning")  # of draws of the prior
+@pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning")  # so few draws
+@pytest.mark.filterwarnings("ignore::bayesanno._core.messages.PredictionWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.messages.MisfitWarning")  # of draws of the prior
 def test_results_do_not_depend_on_the_names_of_dimensions(multi_fit, several, tmp_path):
     names = ("probability", "x é.")  # as of a variable, and an odd one
     data = rename(several, names)

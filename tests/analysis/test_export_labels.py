@@ -225,7 +225,7 @@ def test_items_that_are_less_sure_or_have_no_task_are_left_out(fit, export):
     assert 0 < len(kept) < 5
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # so few draws
+@pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning")  # so few draws
 def test_of_several_dimensions_one_is_exported_which_is_the_question(multi_fit, export, refuses):
     table = ba.label_table(multi_fit).query("dimension == 'polarity'")
     tasks = [{"id": item, "fields": {"text": item}} for item in table["item"]]

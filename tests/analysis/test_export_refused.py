@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError, DataFileError, FitError
+from bayesanno._core.messages import DataError, DataFileError, FitError
 from tests.analysis.exported import ITEMS, annotated_tasks, fit_by_em, make_data, region, write_to
 
 

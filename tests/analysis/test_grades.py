@@ -124,7 +124,7 @@ def test_a_fit_of_a_model_of_grades_writes_them(grading, tmp_path):
     assert "How many true grades are at most a grade" in page
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # so few draws
+@pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning")  # so few draws
 def test_several_dimensions_have_grades_each(multi_fit):
     table = ba.grade_table(multi_fit)
     assert table["dimension"].value_counts().to_dict() == {"focus": 40, "polarity": 40}

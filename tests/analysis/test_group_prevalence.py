@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from bayesanno.analysis.group_prevalence import GRID, draw_with_own_prevalence
+from bayesanno.analysis.group_shares import GRID, draw_with_own_prevalence
 from tests.samples import frequencies_agree
 
 N = 20_000

@@ -8,14 +8,14 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError, PredictionWarning
+from bayesanno._core.messages import DataError, PredictionWarning
 from bayesanno.analysis.ranking import describe_ranks
 from tests.analysis.made import from_prior
 from tests.samples import tabulate
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning"),  # of short fits
-    pytest.mark.filterwarnings("ignore::bayesanno._core.errors.IdentifiabilityWarning"),  # of few answers
+    pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning"),  # of short fits
+    pytest.mark.filterwarnings("ignore::bayesanno._core.messages.IdentifiabilityWarning"),  # of few answers
 ]
 QUICK = {"method": "vb", "draws": 250, "check": False, "random_seed": 1, "progressbar": False}
 SHARES = {"old": 0.8, "new": 0.3}

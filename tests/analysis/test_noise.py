@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 import bayesanno as ba
-from bayesanno._core.errors import FitError
+from bayesanno._core.messages import FitError
 from bayesanno.agreement.noise import bound_count, hard_items_posterior
 from bayesanno.analysis.labels import score
 from bayesanno.analysis.noise import count_successes

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
 from bayesanno.analysis.labels import score
 from tests.analysis.made import from_prior
 from tests.models import references_model_a as reference
 from tests.samples import DIMENSIONS, frequencies_agree
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning"),  # so few draws
+    pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning"),  # so few draws
     pytest.mark.usefixtures("by_numpy"),
 ]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError, PredictionWarning
+from bayesanno._core.messages import DataError, PredictionWarning
 from bayesanno.fits.view import view_of
 from bayesanno.modeling import posterior as way_back
 from bayesanno.modeling.posterior import effective_number, normalise_weights, weighted_mean

@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
-from bayesanno._core.errors import FitError, PredictionWarning
+from bayesanno._core.messages import FitError, PredictionWarning
 from bayesanno.analysis.labels import score
 from bayesanno.fits.view import part_of, view_of
 
@@ -153,8 +153,8 @@ def test_labels_are_drawn_from_the_recalibrated_posterior(tiny_fit):
     assert table.set_index("name").loc["after", "log_score"] == pytest.approx(about(done)["log_score"])
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of what isel left out
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.PredictionWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning")  # of what isel left out
+@pytest.mark.filterwarnings("ignore::bayesanno._core.messages.PredictionWarning")
 def test_some_of_a_fits_draws_have_the_recalibration_of_all(tiny_fit):
     done = ba.recalibrate(tiny_fit)
     for some in ({"chain": [1, 3]}, {"draw": slice(None, None, 10)}):

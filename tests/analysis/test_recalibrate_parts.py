@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import PredictionWarning
+from bayesanno._core.messages import PredictionWarning
 from bayesanno.fits.view import part_of, view_of
 from bayesanno.report.page import render
 from tests.inference.draws import make_fit
@@ -37,8 +37,8 @@ def test_a_truth_that_nobody_named_keeps_its_state():
     assert np.abs(labels - fit["latent"]["label_probability"].values).max() > 0.01
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.PredictionWarning")  # few known labels
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.MisfitWarning")  # of draws of the prior
+@pytest.mark.filterwarnings("ignore::bayesanno._core.messages.PredictionWarning")  # few known labels
+@pytest.mark.filterwarnings("ignore::bayesanno._core.messages.MisfitWarning")  # of draws of the prior
 def test_each_dimension_has_a_recalibration_of_its_own(multi_fit, several):
     done = ba.recalibrate(multi_fit)
     assert ba.recalibration_table(done)["dimension"].tolist() == ["focus"] * 4 + ["polarity"] * 3

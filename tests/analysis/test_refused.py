@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.messages import DataError, FitError
 from bayesanno.analysis.grades import check_grades
 from bayesanno.analysis.recalibrate import check_gold
 from bayesanno.analysis.tags import check_tags
@@ -16,9 +16,9 @@ from tests.analysis.made import from_prior
 from tests.samples import tiny_data
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning"),  # so few draws
-    pytest.mark.filterwarnings("ignore::bayesanno._core.errors.IdentifiabilityWarning"),  # of few answers
-    pytest.mark.filterwarnings("ignore::bayesanno._core.errors.PredictionWarning"),  # of a point, of few true labels
+    pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning"),  # so few draws
+    pytest.mark.filterwarnings("ignore::bayesanno._core.messages.IdentifiabilityWarning"),  # of few answers
+    pytest.mark.filterwarnings("ignore::bayesanno._core.messages.PredictionWarning"),  # of a point, of few true labels
 ]
 
 

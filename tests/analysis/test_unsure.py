@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
 from tests.samples import simulate_unsure
 
 pytestmark = pytest.mark.filterwarnings("ignore:pareto-k")

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError, DataFileError, FitError
+from bayesanno._core.messages import DataError, DataFileError, FitError
 from bayesanno.analysis.write_labels import write_file
 
 

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.wording import percent
+from bayesanno._core.messages import percent
 from bayesanno.io.write import write_table
 from bayesanno.modeling.registry import describe_models
 from tests.cli.within import LONG, run

@@ -11,9 +11,9 @@ from bayesanno.io.write import write_table
 from tests.samples import tiny_data
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning"),
-    pytest.mark.filterwarnings("ignore::bayesanno._core.errors.IdentifiabilityWarning"),
-    pytest.mark.filterwarnings("ignore::bayesanno._core.errors.NamesWarning"),  # one answers twice
+    pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore::bayesanno._core.messages.IdentifiabilityWarning"),
+    pytest.mark.filterwarnings("ignore::bayesanno._core.messages.NamesWarning"),  # one answers twice
 ]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno import CountData, get_model
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
 from bayesanno.cli.for_model import read_for
 from bayesanno.cli.options import DataOptions, gather_options
 from bayesanno.io.write import write_table

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.wording import percent
+from bayesanno._core.messages import percent
 from bayesanno.cli import on_dask
 from tests.samples import write_parts
 

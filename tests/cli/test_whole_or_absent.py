@@ -10,7 +10,7 @@ import pytest
 
 import bayesanno as ba
 import bayesanno.cli.files
-from bayesanno._core.errors import FitError
+from bayesanno._core.messages import FitError
 from tests.cli.within import LONG, listing
 
 FILES = ["annotators.csv", "labels.csv", "posterior.nc", "run.json", "summary.csv"]

@@ -10,7 +10,7 @@ import xarray as xr
 
 import bayesanno as ba
 from bayesanno import compare
-from bayesanno._core.errors import ConvergenceWarning
+from bayesanno._core.messages import ConvergenceWarning
 from bayesanno.inference.log_likelihood import leave_one_out
 from tests.samples import tiny_data
 

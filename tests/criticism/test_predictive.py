@@ -13,7 +13,7 @@ import xarray as xr
 from scipy.stats import binom, kstest
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
 from bayesanno.criticism.predictive import check_draws, choose_statistics, predictive_check
 from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.modeling.posterior import take_draws
@@ -208,7 +208,7 @@ def test_predicted_answers_are_of_the_posterior_or_of_the_prior():
     assert before.mean() == pytest.approx(float(whole["prior"]["accuracy"].mean()), abs=0.05)
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of so few draws
+@pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning")  # of so few draws
 def test_predictions_of_counts():
     counts = ba.CountData(items=("s1", "s2", "s3"), successes=[3, 0, 9], trials=[10, 9, 9])
     fit = from_prior(ba.get_model("binomial_mixture"), counts, n=400)
@@ -220,7 +220,7 @@ def test_predictions_of_counts():
     assert azs.loo_pit(whole)["successes"].sizes == {"item": 3}
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # by VB
+@pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning")  # by VB
 def test_leave_one_out_pit_by_item():
     """Uniform if the model is right; with easy items and hard ones, the votes of items are more extreme."""
     design = ba.make_design(items=300, annotators=8, labels=3, per_item=5, random_seed=1)

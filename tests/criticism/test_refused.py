@@ -7,12 +7,12 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError, FitError, ModelError
+from bayesanno._core.messages import DataError, FitError, ModelError
 from tests.analysis.made import from_prior
 from tests.models.references_counts import counts
 from tests.samples import tiny_data
 
-pytestmark = pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # so few draws
+pytestmark = pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning")  # so few draws
 
 DESIGN = ba.make_design(items=12, annotators=2, labels=3, per_item=2, random_seed=1)
 GRID = {"strategy_prior": [1, 10]}

@@ -8,7 +8,7 @@ import xarray as xr
 from scipy.stats import chisquare
 
 import bayesanno as ba
-from bayesanno._core.errors import FitError
+from bayesanno._core.messages import FitError
 from bayesanno.criticism import sbc as module
 from bayesanno.models.label_usage import LabelUsage
 from bayesanno.simulation.simulate import Simulator

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bayesanno import AnnotationData, CountData, MultiAnnotationData
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
 
 RECORDS = [
     ("s1", "ada", "no"), ("s1", "bo", "unsure"), ("s1", "cy", "unsure"), ("s2", "ada", "yes"), ("s2", "bo", "yes"),

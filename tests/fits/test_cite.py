@@ -4,7 +4,7 @@ import re
 import sys
 
 import bayesanno as ba
-from bayesanno._core.errors import ModelError
+from bayesanno._core.messages import ModelError
 from bayesanno.fits.cite import PAPERS, papers_of
 from bayesanno.modeling.registry import list_model_classes
 

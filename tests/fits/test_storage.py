@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
-from bayesanno._core.errors import FitError
+from bayesanno._core.messages import FitError
 from bayesanno.cli.files import new_folder, write_fit
 from bayesanno.fits.view import view_of
 from bayesanno.io.write import write_table

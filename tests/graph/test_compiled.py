@@ -17,7 +17,7 @@ import pytest
 from scipy.stats import norm
 
 import bayesanno as ba
-from bayesanno._core.private.nutpie import make_compiled_model
+from bayesanno._core.private import make_compiled_model
 from bayesanno.graph import density as compiled
 from bayesanno.graph import functions
 from bayesanno.graph.density import compile_graph

@@ -12,7 +12,7 @@ from pytensor.link.numba.dispatch.basic import numba_funcify, numba_njit
 from scipy.stats import norm
 
 import bayesanno as ba
-from bayesanno._core.errors import FitError
+from bayesanno._core.messages import FitError
 from bayesanno.graph import flat, functions
 from bayesanno.graph.density import compile_graph
 from tests.inference.exact import exact_posterior

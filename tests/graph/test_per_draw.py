@@ -7,7 +7,7 @@ from pymc.stats import compute_log_prior as by_pymc
 
 import bayesanno as ba
 from bayesanno.graph import draws as per_draw
-from bayesanno.simulation.designs import make_design
+from bayesanno.simulation.simulate import make_design
 from tests.models.contract import FAST, TINY
 
 

@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
-from bayesanno._core.errors import ConvergenceWarning
+from bayesanno._core.messages import ConvergenceWarning
 from bayesanno.fits.view import view_of
 from bayesanno.inference.assemble import assemble, remake
 from bayesanno.inference.diagnosis.measures import concat_datasets

@@ -377,7 +377,7 @@ def test_all_that_is_read_of_labels_is_adjusted(fit_of_copies, copies, tmp_path)
 
 
 @pytest.mark.usefixtures("by_numpy")
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of made-up draws
+@pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning")  # of made-up draws
 @pytest.mark.parametrize("name", ["model_a", "item_difficulty", "ordinal_dawid_skene", "shared_errors"])
 def test_models_of_other_kinds_can_be_adjusted(name, rng):
     case = make_case(name, {})

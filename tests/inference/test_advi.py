@@ -7,7 +7,7 @@ import pymc as pm
 import pytest
 import scipy.stats
 
-from bayesanno._core.errors import FitError
+from bayesanno._core.messages import FitError
 from bayesanno.graph.density import compile_graph
 from bayesanno.inference.sampling import advi
 from bayesanno.inference.sampling.advi import ROUND, TRIES, ADVISettings, Normal, _climb, _draw_where_dense, approximate

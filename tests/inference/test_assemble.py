@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
-from bayesanno._core.errors import ConvergenceWarning, FitError, IdentifiabilityWarning, SizeWarning, warn
+from bayesanno._core.messages import ConvergenceWarning, FitError, IdentifiabilityWarning, SizeWarning, warn
 from bayesanno.fits.view import view_of
 from bayesanno.inference import assemble as assembly
 from bayesanno.inference.diagnosis.measures import measure_convergence

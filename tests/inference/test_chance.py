@@ -8,8 +8,8 @@ import bayesanno as ba
 KINDS = {"good": 8, "fair": 4, "weak": 2, "coin": 2, "always": 2, "against": 1}
 RIGHT = {"good": 0.9, "fair": 0.75, "weak": 0.65, "against": 0.15}
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning"),  # of short fits
-    pytest.mark.filterwarnings("ignore::bayesanno._core.errors.MisfitWarning"),  # of models without adversaries
+    pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning"),  # of short fits
+    pytest.mark.filterwarnings("ignore::bayesanno._core.messages.MisfitWarning"),  # of models without adversaries
 ]
 
 

@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError, DataFileError, ExtraError, FitError
+from bayesanno._core.messages import DataError, DataFileError, ExtraError, FitError
 from bayesanno.inference.dask import annotations as of_dask
 from bayesanno.inference.dask import cluster as of_cluster
 from bayesanno.inference.diagnosis.findings import find_in_design, find_in_links, link_block

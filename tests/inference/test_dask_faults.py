@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
-from bayesanno._core.errors import FitError
+from bayesanno._core.messages import FitError
 from bayesanno.inference.dask import annotations as of_dask
 from bayesanno.inference.dask import cluster as of_cluster
 from tests.samples import write_parts

@@ -9,10 +9,9 @@ import pytest
 
 import bayesanno as ba
 import bayesanno.inference.em_vb.fixed_point
-from bayesanno._core.errors import FitError
+from bayesanno._core.messages import FitError
 from bayesanno.inference.em_vb.em import EM, EMSettings, find_point
-from bayesanno.inference.em_vb.fixed_point import iterate
-from bayesanno.inference.em_vb.restarts import AGREE
+from bayesanno.inference.em_vb.fixed_point import AGREE, iterate
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.expectation import find_posterior, make_blocks

@@ -9,7 +9,7 @@ import xarray as xr
 from arviz_stats.base import array_stats
 
 import bayesanno as ba
-from bayesanno._core.errors import FitError, SamplerError
+from bayesanno._core.messages import FitError, SamplerError
 from bayesanno.fits.view import view_of
 from bayesanno.graph.density import compile_graph
 from bayesanno.inference import methods
@@ -21,7 +21,7 @@ from tests.inference.exact import exact_posterior
 from tests.samples import SETTINGS, SHORT, tiny_data
 
 SIGMAS = 4  # standard errors of the mean, at most, between an average over draws and the exact value
-SHORT_RUNS = pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
+SHORT_RUNS = pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning")
 EXTRAS = ("numpyro", "blackjax")
 
 

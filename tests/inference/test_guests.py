@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import FitError
+from bayesanno._core.messages import FitError
 from bayesanno.modeling.posterior import recover
 from tests.analysis.made import from_prior
 from tests.models.guests import HardItems

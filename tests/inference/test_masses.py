@@ -12,9 +12,8 @@ import xarray as xr
 import bayesanno as ba
 from bayesanno.graph.density import Density
 from bayesanno.inference.diagnosis.modes import APART
-from bayesanno.inference.modes.laplace import LogDensity
 from bayesanno.inference.modes.record import find_equal_chains
-from bayesanno.inference.modes.search import search, weigh
+from bayesanno.inference.modes.search import LogDensity, search, weigh
 from bayesanno.inference.sampling.starts import choose_places
 from tests.inference.draws import said_of
 from tests.inference.exact_masses import SEEDS, data, exact_labels, exact_masses

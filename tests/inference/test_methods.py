@@ -11,8 +11,8 @@ import typer
 import xarray as xr
 
 import bayesanno as ba
-from bayesanno._core.errors import FitError
 from bayesanno._core.fields import Range
+from bayesanno._core.messages import FitError
 from bayesanno.cli.app import app
 from bayesanno.fits.view import Yields, view_of
 from bayesanno.inference.methods import ARGUMENTS, METHODS, Draws, GraphSettings, Method, NUTSSettings, choose_method

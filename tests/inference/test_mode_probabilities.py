@@ -9,9 +9,9 @@ import xarray as xr
 from scipy.stats import multivariate_normal
 
 import bayesanno as ba
-from bayesanno._core.errors import FitError
+from bayesanno._core.messages import FitError
 from bayesanno.fits.view import view_of
-from bayesanno.graph.draws import unconstrain
+from bayesanno.graph.functions import unconstrain
 from bayesanno.inference.modes import bridge
 from bayesanno.inference.modes.record import find_chain_modes
 from bayesanno.inference.modes.search import Modes

@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 
 import bayesanno as ba
 from bayesanno import AnnotationData
-from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.messages import DataError, FitError
 from bayesanno.inference.modes.objective import Objective, Parameters
 from bayesanno.inference.modes.polish import Maximum, ascend, polish
 from bayesanno.models.binomial_mixture import BinomialMixture

@@ -5,7 +5,7 @@ import signal
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import FitError
+from bayesanno._core.messages import FitError
 from tests.samples import SETTINGS, tiny_data
 
 

@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 from bayesanno import fit
-from bayesanno._core.errors import ConvergenceWarning, FitError
+from bayesanno._core.messages import ConvergenceWarning, FitError
 from bayesanno.inference.methods import METHODS
 from bayesanno.inference.relabel import relabel
 from bayesanno.inference.relabelling import align_classes, class_permutations, compose, share_changed

@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 from bayesanno import AnnotationData
-from bayesanno._core.errors import FitError
+from bayesanno._core.messages import FitError
 from bayesanno.inference import relabelling
 from bayesanno.inference.relabel import relabel
 from bayesanno.inference.relabelling import minimise_divergence
@@ -16,7 +16,7 @@ from bayesanno.models.model_b import ModelB
 from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit, permute_draws
 from tests.models.contract import EXACT, TINY
 
-pytestmark = pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # so few draws
+pytestmark = pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning")  # so few draws
 RULES = ["accuracy", "weighted", "stephens", "pivot"]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.wording import on_command_line
+from bayesanno._core.messages import on_command_line
 from bayesanno.modeling.findings import LEVELS, OPTIONS, Finding, find, read_rules, sort_findings
 
 SNAPSHOT = Path(__file__).with_name("findings.txt")

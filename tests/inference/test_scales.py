@@ -12,10 +12,16 @@ import bayesanno as ba
 from bayesanno.fits.view import view_of
 from bayesanno.graph.density import compile_graph
 from bayesanno.inference.diagnosis.modes import find_in_modes
-from bayesanno.inference.model_density import compile_model, find_scales
-from bayesanno.inference.modes.laplace import LogDensity, Mode
 from bayesanno.inference.modes.record import find_chain_modes, place_chains
-from bayesanno.inference.modes.search import Modes, make_log_density, search
+from bayesanno.inference.modes.search import (
+    LogDensity,
+    Mode,
+    Modes,
+    compile_model,
+    find_scales,
+    make_log_density,
+    search,
+)
 from bayesanno.inference.sampling.starts import choose_places, choose_starts
 from bayesanno.models import MACE
 from tests.inference.exact_probabilities import TABLES

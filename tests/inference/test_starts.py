@@ -7,8 +7,7 @@ import pytest
 import bayesanno as ba
 from bayesanno.graph.density import compile_graph
 from bayesanno.inference.em_vb.em import start_at_point
-from bayesanno.inference.modes.laplace import LogDensity, Mode
-from bayesanno.inference.modes.search import Modes, search
+from bayesanno.inference.modes.search import LogDensity, Mode, Modes, search
 from bayesanno.inference.sampling.starts import Starts, assign_chains, choose_places, choose_starts, start_near
 from tests.inference.exact_probabilities import Table
 from tests.samples import SETTINGS, tiny_data

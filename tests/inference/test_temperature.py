@@ -5,8 +5,7 @@ import pytest
 from scipy.special import expit, log_softmax, logsumexp
 from scipy.stats import kstest, norm
 
-from bayesanno.analysis.recalibrate import score_shares
-from bayesanno.analysis.temperature import SHIFT_SD, SIZE_PRIOR, learn_tempering
+from bayesanno.analysis.recalibrate import SHIFT_SD, SIZE_PRIOR, learn_tempering, score_shares
 from bayesanno.inference.tempering import log_probabilities, measure_logs
 
 IMPOSSIBLE = 1e-4  # a p-value below it is no chance

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import FitError
+from bayesanno._core.messages import FitError
 from bayesanno.inference.em_vb import vb as of_vb
-from bayesanno.inference.em_vb.fixed_point import iterate
-from bayesanno.inference.em_vb.restarts import find_best
+from bayesanno.inference.em_vb.fixed_point import find_best, iterate
 from bayesanno.inference.em_vb.vb import VB, VBSettings, draw_log_shares, evaluate_draws, expect_log, measure_kl
 from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.modeling.expectation import make_blocks
@@ -177,7 +176,7 @@ def test_exchangeable_classes_get_their_names():
     assert right > data.n_annotators / 2  # of the two namings, that under which annotators are right more often
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning")
 def test_few_draws_have_no_pareto_k_and_no_leave_one_out(refuses):
     with pytest.warns(ba.ConvergenceWarning, match="^pareto-k-unknown: "):
         few = ba.fit("one_coin", tiny_data(), method="vb", draws=29, chains=1, random_seed=1, progressbar=False)

@@ -6,8 +6,7 @@ from contextlib import suppress
 
 import pytest
 
-from bayesanno._core.errors import DataError
-from bayesanno._core.wording import on_command_line
+from bayesanno._core.messages import DataError, on_command_line
 from bayesanno.io.names import Question
 from bayesanno.io.read import read_annotations, read_table
 

@@ -16,8 +16,7 @@ from bayesanno._core.lazy import pd
 from bayesanno.data.columns import Column
 from bayesanno.modeling.pairs import Pairs
 from bayesanno.modeling.registry import get_model
-from bayesanno.simulation.designs import make_design
-from bayesanno.simulation.simulate import simulate
+from bayesanno.simulation.simulate import make_design, simulate
 
 if TYPE_CHECKING:
     import xarray

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.simulation.designs import make_design
-from bayesanno.simulation.simulate import simulate
+from bayesanno.simulation.simulate import make_design, simulate
 
 if TYPE_CHECKING:
     import xarray

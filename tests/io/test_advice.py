@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
 from bayesanno.io.read import read_annotations
 from tests.io.cases import advising
 

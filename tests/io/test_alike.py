@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import NamesWarning
+from bayesanno._core.messages import NamesWarning
 from bayesanno.io.check import find_alike
 
 ROWS = [("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "ada", "no"), ("s2", "bo", "no")]

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError, NamesWarning
+from bayesanno._core.messages import DataError, NamesWarning
 from bayesanno.data.annotations import take_rows
 
 LONG = "task,worker,label\ns1,ada,yes\ns1,bo,no\ns2,ada,no\ns3,bo,yes\n"

@@ -10,7 +10,7 @@ import pooch
 import pytest
 import requests
 
-from bayesanno._core.errors import DataError, DataFileError
+from bayesanno._core.messages import DataError, DataFileError
 from bayesanno.io import datasets
 from bayesanno.io.datasets import list_datasets, load_named
 from bayesanno.io.read import read_annotations

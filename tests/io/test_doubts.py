@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError, NamesWarning
+from bayesanno._core.messages import DataError, NamesWarning
 from tests.io.refused.columns import lines, rows
 
 READ = {

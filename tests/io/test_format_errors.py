@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayesanno._core.errors import DataError, DataFileError, NamesWarning
+from bayesanno._core.messages import DataError, DataFileError, NamesWarning
 from bayesanno.io.read import read_annotations, read_multi_annotations
 from bayesanno.io.write import write_table, write_text
 from tests.io.cases import refusing

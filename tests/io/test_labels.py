@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.io.beside import add_annotations
 from bayesanno.io.read import read_multi_annotations

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError, NamesWarning
+from bayesanno._core.messages import DataError, NamesWarning
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.io.write import write_table
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayesanno._core.errors import DataError, ExtraError
+from bayesanno._core.messages import DataError, ExtraError
 from bayesanno.io.beside import add_annotations
 from bayesanno.io.read import read_annotations
 from bayesanno.io.sources import open_source
@@ -82,7 +82,7 @@ NOT_PACKED = {
 
 @pytest.mark.parametrize("which", NOT_PACKED)
 def test_what_cannot_be_unpacked_is_refused(keep, refuses, monkeypatch, which):
-    monkeypatch.setattr("bayesanno.io.packed.MOST_BYTES", 2**20)
+    monkeypatch.setattr("bayesanno.io.sources.MOST_BYTES", 2**20)
     content, match = NOT_PACKED[which]
     assert len(content) < 10_000
     with refuses(DataError, match):
@@ -176,7 +176,7 @@ test_a_workbook_that_cannot_be_read_is_refused = refusing({
 
 def test_a_workbook_is_no_bomb_and_needs_openpyxl(keep, refuses, monkeypatch):
     path = keep(workbook(first=ROWS), "answers.xlsx")
-    monkeypatch.setattr("bayesanno.io.packed.MOST_BYTES", 2000)
+    monkeypatch.setattr("bayesanno.io.sources.MOST_BYTES", 2000)
     with refuses(DataError, "unpacked, has .* and the limit for JSON and compressed files is 0"):
         read_annotations(path)
     monkeypatch.undo()

@@ -6,7 +6,7 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.compile.mode import Mode
 
-from bayesanno._core.private.pytensor import LoopOp, register_with_jax
+from bayesanno._core.private import LoopOp, register_with_jax
 from bayesanno.modeling.ops.right_response import join_right, split_right
 from bayesanno.modeling.ops.sums import add_rows, sum_out_states
 from bayesanno.modeling.ops.transforms import log_simplex

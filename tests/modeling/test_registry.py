@@ -6,8 +6,8 @@ from importlib.metadata import EntryPoint, entry_points
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import ModelError
 from bayesanno._core.fields import Positive
+from bayesanno._core.messages import ModelError
 from bayesanno.modeling import registry as zoo
 from bayesanno.models.mace import MACE
 

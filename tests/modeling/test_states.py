@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayesanno._core.errors import FitError
+from bayesanno._core.messages import FitError
 from bayesanno.modeling.posterior import compile_formula
 from bayesanno.modeling.states import find_states
 from tests.models.contract import known_values

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import expit, logsumexp
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
 from bayesanno.agreement.subsets import leave_out
 from bayesanno.modeling.independent import IndependentAnswers
 from tests.analysis.made import from_prior

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import BayesannoError
+from bayesanno._core.messages import BayesannoError
 from bayesanno.modeling.independent import ConjugateModel
 from bayesanno.modeling.registry import list_model_classes
 from tests.analysis.made import from_prior

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chisquare
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.messages import DataError, FitError
 from bayesanno.fits.storage import data_of
 from bayesanno.inference.diagnosis.residuals import measure_errors
 from bayesanno.modeling.posterior import recover

@@ -5,7 +5,7 @@ import pymc as pm
 import pytest
 
 from bayesanno import AnnotationData
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
 from bayesanno.inference.em_vb.em import EM, EMSettings
 from bayesanno.modeling.expectation import expect, make_blocks, read_items, votes_of
 from bayesanno.modeling.independent import ConjugateModel

@@ -10,7 +10,7 @@ from arviz_stats.base import array_stats
 from scipy.stats import entropy
 
 from bayesanno import AnnotationData
-from bayesanno._core.errors import ModelError
+from bayesanno._core.messages import ModelError
 from bayesanno.modeling import posterior as way_back
 from bayesanno.modeling.posterior import recover
 from tests.models.contract import FEW_COPIES, make_case

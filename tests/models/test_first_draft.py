@@ -41,7 +41,7 @@ class Draft(AnnotationModel):
         return {"accuracy": np.full(data.n_annotators, 0.7), "prevalence": np.full(data.n_classes, 0.5)}
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning")
 def test_a_first_draft_just_works(tmp_path):
     data = tiny_data()
     made = ba.fit(Draft(), data, draws=20, tune=20, chains=2, random_seed=1, progressbar=False)

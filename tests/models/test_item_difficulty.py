@@ -8,12 +8,11 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import FitError
-from bayesanno._core.wording import counted
+from bayesanno._core.messages import FitError, counted
 from bayesanno.analysis.difficulty import bound_bins
 from bayesanno.cli.files import write_fit
 from bayesanno.fits.view import view_of
-from bayesanno.graph.draws import add_deterministics
+from bayesanno.graph.functions import add_deterministics
 from bayesanno.modeling.difficulty import bin_centres
 from bayesanno.modeling.posterior import recover
 from bayesanno.models import ItemDifficulty

@@ -10,7 +10,7 @@ from scipy.special import softmax
 from scipy.stats import chisquare, norm
 
 import bayesanno as ba
-from bayesanno.graph.draws import add_deterministics
+from bayesanno.graph.functions import add_deterministics
 from bayesanno.modeling import posterior as recovery
 from bayesanno.modeling.class_prior import log_classes_of_items
 from bayesanno.modeling.posterior import recover

@@ -7,7 +7,7 @@ import xarray as xr
 from scipy.stats import beta, kstest
 
 from bayesanno import fit, get_model, simulate
-from bayesanno._core.errors import DataError, FitError, ModelError
+from bayesanno._core.messages import DataError, FitError, ModelError
 from bayesanno.analysis.item_types import moments_of
 from bayesanno.models.binomial_mixture import BinomialMixture
 from bayesanno.models.diligent_lazy import DiligentLazy

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import FitError, ModelError
+from bayesanno._core.messages import FitError, ModelError
 from bayesanno.models import MACE
 from tests.samples import tabulate, tiny_data
 

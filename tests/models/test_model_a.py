@@ -12,7 +12,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno import AnnotationData
-from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.messages import DataError, FitError
 from bayesanno.modeling.latents import NONE_OF_THESE
 from bayesanno.modeling.posterior import recover
 from bayesanno.models._correctness import process

@@ -8,7 +8,7 @@ import pytensor.tensor as pt
 import pytest
 
 from bayesanno import AnnotationData, MultiAnnotationData
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.data_adapters import DATA_ADAPTERS
 from bayesanno.modeling.likelihood import index_arrays

@@ -5,7 +5,7 @@ import pymc as pm
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.private.pytensor import register_with_jax
+from bayesanno._core.private import register_with_jax
 from bayesanno.modeling import item_effects
 from bayesanno.modeling.posterior import compile_formula
 from bayesanno.models import ItemDifficulty, OrdinalDawidSkene, SharedErrors

@@ -6,7 +6,7 @@ import pytensor.tensor as pt
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import FitError, ModelError
+from bayesanno._core.messages import FitError, ModelError
 from bayesanno.modeling.independent import IndependentAnswers
 from bayesanno.modeling.process import describe_priors
 from bayesanno.modeling.registry import list_model_classes
@@ -122,7 +122,7 @@ SHORT = {"draws": 20, "tune": 20, "chains": 2, "random_seed": 1, "progressbar": 
 
 
 @pytest.mark.usefixtures("by_numpy")  # what PyMC samples from
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning")
 @pytest.mark.parametrize(
     ("sampler", "settings", "depth"),
     [("nutpie", {"maxdepth": 1}, "depth"), ("pymc", {"max_treedepth": 1}, "tree_depth")],

@@ -24,7 +24,7 @@ from bayesanno import (
     save,
     summary,
 )
-from bayesanno._core.errors import DataFileError, FitError
+from bayesanno._core.messages import DataFileError, FitError
 from tests.inference.draws import make_fit
 from tests.models.contract import known_values, models_of
 from tests.models.contract_counts import make_any_case

@@ -19,7 +19,7 @@ from bayesanno import (
     relabel,
     type_table,
 )
-from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.messages import DataError, FitError
 from bayesanno.analysis.labels import score
 from tests.inference.draws import make_fit
 from tests.models.contract import models_of

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.graph.draws import add_deterministics
+from bayesanno.graph.functions import add_deterministics
 from bayesanno.models import SharedErrors
 from tests.inference.draws import make_fit
 from tests.models.graphs import as_posterior

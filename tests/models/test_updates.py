@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bayesanno.graph.draws import add_deterministics, compute_log_prior
+from bayesanno.graph.functions import add_deterministics, compute_log_prior
 from bayesanno.inference.em_vb.em import EM, EMSettings
 from bayesanno.inference.em_vb.fixed_point import iterate_from_all
 from bayesanno.inference.em_vb.vb import VB, VBSettings, draw_from, evaluate_draws, log_dirichlet, weigh_draws

@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 import bayesanno as ba
 from bayesanno.modeling.states import DrawnStates
-from bayesanno.planning.futures import Futures
+from bayesanno.planning.gains import Futures
 from bayesanno.planning.of_fit import CandidateAnswers, make_budget
 
 pytestmark = pytest.mark.filterwarnings("ignore:pareto-k")  # by VB: its means are compared

@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.collections import LineCollection, PathCollection
 
 import bayesanno as ba
-from bayesanno._core.errors import FitError
+from bayesanno._core.messages import FitError
 from bayesanno.report.plots.criticism import plot_calibration
 from tests.report.conftest import ends_of, rows_of
 

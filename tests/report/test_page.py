@@ -103,8 +103,8 @@ def test_doubts_are_on_top(tiny_fit, page, tmp_path):
 
 
 @pytest.mark.parametrize("method", ["em", "vb"])
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # VB is far from the posterior
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.IdentifiabilityWarning")  # of three annotators
+@pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning")  # VB is far from the posterior
+@pytest.mark.filterwarnings("ignore::bayesanno._core.messages.IdentifiabilityWarning")  # of three annotators
 def test_fits_without_chains_have_a_report(tiny_fit, tmp_path, method):
     data = ba.data_of(tiny_fit)
     page = written(ba.fit("one_coin", data, method=method, check=False, random_seed=1, progressbar=False), tmp_path)
@@ -144,7 +144,7 @@ def test_numbers_are_rounded_and_missing_ones_are_left_out_and_votes_are_in_word
     assert join_ends(ends, "rank").iloc[0].to_dict() == {"rank 89% interval": "1 to 3", "p": 0.2}
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of so few draws
+@pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning")  # of so few draws
 class TestWhoErrsTogether:
     def test_it_says_what_answers_are_worth_and_lists_who_does(self, tmp_path):
         data, _ = simulate_clique(np.random.default_rng(1), items=120, clique=4, copies=0.9)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
 from bayesanno.report.plots.style import MOST_HEIGHT, write_png
 from tests.analysis.made import from_prior
 from tests.samples import tiny_data
@@ -51,8 +51,8 @@ def test_what_cannot_be_drawn_is_refused(refuses):
         ba.report.plot_divergence(tiny_data(), measure="kl")
 
 
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of few draws and one annotator
-@pytest.mark.filterwarnings("ignore::bayesanno._core.errors.IdentifiabilityWarning")
+@pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning")  # of few draws and one annotator
+@pytest.mark.filterwarnings("ignore::bayesanno._core.messages.IdentifiabilityWarning")
 def test_the_report_of_a_single_annotator_shows_no_divergence_from_others(tmp_path):
     alone = ba.AnnotationData.from_records([("s1", "ada", "no"), ("s1", "ada", "yes"), ("s2", "ada", "no")])
     fit = from_prior(ba.get_model("label_usage"), alone)

@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.collections import LineCollection, PathCollection
 
 import bayesanno as ba
-from bayesanno._core.errors import FitError
+from bayesanno._core.messages import FitError
 from bayesanno.analysis.behaviour import find_confusion
 from bayesanno.fits.view import view_of
 from tests.analysis.made import from_prior

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
 from bayesanno.report.plots import agreement
 from tests.report.conftest import rows_of
 from tests.samples import simulate_clique, title_of
 
-pytestmark = pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")  # of short fits
+pytestmark = pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning")  # of short fits
 
 QUICK = {"method": "vb", "check": False, "random_seed": 1, "progressbar": False}
 

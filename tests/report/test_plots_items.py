@@ -6,7 +6,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 import bayesanno as ba
-from bayesanno._core.errors import FitError
+from bayesanno._core.messages import FitError
 from tests.samples import tiny_data
 
 QUICK = {"random_seed": 1, "progressbar": False, "method": "em"}

@@ -8,12 +8,12 @@ import xarray as xr
 from scipy.stats import binom
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.messages import DataError, FitError
 from bayesanno.modeling.posterior import take_draws
 from tests.inference.draws import make_fit
 from tests.samples import tiny_data, title_of
 
-pytestmark = pytest.mark.filterwarnings("ignore::bayesanno._core.errors.ConvergenceWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning")
 
 
 @pytest.fixture(scope="module")

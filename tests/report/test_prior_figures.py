@@ -3,7 +3,7 @@
 import numpy as np
 
 import bayesanno as ba
-from bayesanno._core.errors import FitError
+from bayesanno._core.messages import FitError
 from bayesanno.report.plots.sensitivity import plot_label_power_scaling, plot_prior
 from tests.report.conftest import ends_of, rows_of
 from tests.samples import title_of

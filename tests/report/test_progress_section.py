@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError, FitError
+from bayesanno._core.messages import DataError, FitError
 from bayesanno.fits.view import view_of
 from bayesanno.report.page import render
 from bayesanno.report.sections.labels import FUTURES

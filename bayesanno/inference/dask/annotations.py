@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bayesanno._core.errors import DataError, FitError, NamesWarning, warn
 from bayesanno._core.lazy import xr
+from bayesanno._core.messages import DataError, FitError, NamesWarning, listed, warn
 from bayesanno._core.validate import is_remote
-from bayesanno._core.wording import listed
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import name_labels
 from bayesanno.data.totals import AnnotationTotals

@@ -18,7 +18,7 @@ from operator import add
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from bayesanno._core.errors import FitError
+from bayesanno._core.messages import FitError
 from bayesanno._core.running import quiet_logger
 from bayesanno.io.partitioned import require_dask
 

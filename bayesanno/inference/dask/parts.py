@@ -11,8 +11,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from bayesanno._core.errors import DataError
 from bayesanno._core.lazy import pd
+from bayesanno._core.messages import DataError
 from bayesanno.agreement.skew import LabelCounts, count_labels
 from bayesanno.data.totals import CodedPart
 from bayesanno.modeling.expectation import Items, PatternBlock, make_blocks

@@ -21,7 +21,7 @@ import numpy as np
 
 from bayesanno._core.intervals import find_bounds
 from bayesanno._core.lazy import pd, xr
-from bayesanno._core.wording import counted
+from bayesanno._core.messages import counted
 from bayesanno.agreement.vote import vote_right
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData

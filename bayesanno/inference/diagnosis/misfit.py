@@ -36,8 +36,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.lazy import xr
+from bayesanno._core.messages import DataError, FitError
 from bayesanno.data.annotations import AnnotationData, take_rows
 from bayesanno.data.columns import take_columns
 from bayesanno.fits.view import FitPart

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayesanno._core.wording import counted, enumerated
+from bayesanno._core.messages import counted, enumerated
 from bayesanno.inference.diagnosis.thresholds import FEW_ITEMS_DIFFER, LEAST_PROBABILITY, MAX_RHAT
 from bayesanno.modeling.findings import Finding, check, find
 

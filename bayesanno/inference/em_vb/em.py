@@ -20,14 +20,15 @@ from bayesanno.inference.em_vb.fixed_point import (
     REST,
     FixedPointProblem,
     FixedPointResult,
+    Found,
     Point,
     Step,
     away_from_zero,
+    find_best,
     items_of,
     require_updates,
     to_shares,
 )
-from bayesanno.inference.em_vb.restarts import Found, find_best
 from bayesanno.inference.em_vb.without_graph import make_fit, of_draws
 from bayesanno.inference.methods import EMSettings, Results
 from bayesanno.modeling.base import AnnotationModel

@@ -1,39 +1,44 @@
-"""x"""
+"""Fixed-point iteration: steps that never make an objective worse, from several starts, with acceleration.
+
+Both EM and variational Bayes iterate: an E-step computes the posterior of every item's class at the present point, and
+its expected counts give the next point. Near the top, steps may be very short, so two steps are extrapolated (SQUAREM,
+scheme S3 of Varadhan and Roland 2008, Scandinavian Journal of Statistics 35:335-353,
+doi:10.1111/j.1467-9469.2007.00585.x). If an extrapolated point is worse, the plain steps are kept.
+
+The invariant: the result is a fixed point of plain steps up to the tolerance, or is marked as not converged.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import singledispatch
+from dataclasses import dataclass, replace
+from functools import cached_property, singledispatch
 from typing import Any, ClassVar, NamedTuple
+
 import numpy as np
+
+from bayesanno._core.lazy import xr
 from bayesanno._core.messages import FitError
-from bayesanno._core.running import track
+from bayesanno._core.running import one_blas_thread, track
 from bayesanno._core.validate import check_memory
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Labelled
-from bayesanno.inference.methods import FixedPointSettings
-from bayesanno.modeling.expectation import AddsUp, Shares, make_blocks
-from bayesanno.modeling.independent import BetaParam, ConjugateModel
-from bayesanno.modeling.registry import list_model_classes
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
-from bayesanno._core.lazy import xr
-from bayesanno._core.running import one_blas_thread
-from bayesanno.inference.methods import check_start
+from bayesanno.inference.methods import FixedPointSettings, check_start
 from bayesanno.inference.relabelling import align_classes
 from bayesanno.modeling.expectation import (
+    AddsUp,
     Items,
+    Shares,
     count_differing,
     count_votes,
+    make_blocks,
     read_items,
     read_log_posterior,
 )
-
+from bayesanno.modeling.independent import BetaParam, ConjugateModel
+from bayesanno.modeling.registry import list_model_classes
 
 LEAST_SHARE = 0.01  # in a start: closer to 0, steps take long to leave
 GROWTH = 4.0  # factor of the longest extrapolation, up if it was taken and down if it failed

@@ -30,8 +30,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayesanno._core.errors import SizeWarning, warn
 from bayesanno._core.lazy import xr
+from bayesanno._core.messages import SizeWarning, warn
 from bayesanno._core.running import one_blas_thread
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Labelled
@@ -44,11 +44,12 @@ from bayesanno.inference.em_vb.fixed_point import (
     FixedPointResult,
     Point,
     Step,
+    as_draws,
+    find_best,
     items_of,
     require_updates,
     to_shares,
 )
-from bayesanno.inference.em_vb.restarts import as_draws, find_best
 from bayesanno.inference.em_vb.without_graph import make_fit, of_draws
 from bayesanno.inference.methods import Results, VBSettings
 from bayesanno.modeling.base import AnnotationModel

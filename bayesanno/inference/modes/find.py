@@ -18,14 +18,13 @@ from typing import Any, get_args
 
 import numpy as np
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pd
+from bayesanno._core.messages import FitError, name_elements
 from bayesanno._core.running import one_blas_thread, status, track
 from bayesanno._core.validate import check_seed, known_seed
-from bayesanno._core.wording import name_elements
-from bayesanno.inference.modes.laplace import merge
 from bayesanno.inference.modes.objective import FLOOR, Objective, Parameters, Target
 from bayesanno.inference.modes.polish import Maximum, ascend, polish
+from bayesanno.inference.modes.search import merge
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import start_of
 from bayesanno.modeling.data_adapters import Data

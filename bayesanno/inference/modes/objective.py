@@ -17,10 +17,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pm, xr
-from bayesanno._core.wording import name_elements
-from bayesanno.graph.draws import add_deterministics, as_chains, remove_value_transforms
+from bayesanno._core.messages import FitError, name_elements
+from bayesanno.graph.functions import add_deterministics, as_chains, remove_value_transforms
 
 Target = Literal["ml", "map"]
 FLOOR = 1e-15  # replaces a coordinate of 0: 1 minus this is below 1

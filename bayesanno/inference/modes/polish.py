@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from bayesanno.inference.modes.laplace import Mode, maximize
 from bayesanno.inference.modes.objective import FLOOR, Objective
+from bayesanno.inference.modes.search import Mode, maximize
 
 NOTHING = 1e-9  # coordinates of simplexes below this are set to 0
 IDLE = 1e-6  # largest slope of a simplex without influence

@@ -28,17 +28,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import azs, pm, xr
+from bayesanno._core.messages import FitError
 from bayesanno.fits.view import FitView
 from bayesanno.graph.density import Density
-from bayesanno.graph.draws import add_deterministics, as_chains, unconstrain
+from bayesanno.graph.functions import add_deterministics, as_chains, unconstrain
 from bayesanno.inference.diagnosis.modes import chains_agree, modes_found
 from bayesanno.inference.diagnosis.thresholds import LEAST_PROBABILITY, UNLIKELY
-from bayesanno.inference.model_density import compile_model
 from bayesanno.inference.modes.bridge import TAILS, estimate_log_integral, find_covariance
-from bayesanno.inference.modes.laplace import LogDensity, Mode
-from bayesanno.inference.modes.search import LEAST_EFFECTIVE, MOST_DIMENSIONS, Modes, make_log_density, normalize, weigh
+from bayesanno.inference.modes.search import (
+    LEAST_EFFECTIVE,
+    MOST_DIMENSIONS,
+    LogDensity,
+    Mode,
+    Modes,
+    compile_model,
+    make_log_density,
+    normalize,
+    weigh,
+)
 from bayesanno.inference.relabelling import align_classes, class_permutations, sum_class_matrices
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.data_adapters import Data

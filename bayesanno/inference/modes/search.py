@@ -1,4 +1,27 @@
-"""x"""
+"""The modes of a density: ascents from several starts, and how probable their ends are.
+
+The curvature is computed from differences of gradients (Tierney and Kadane 1986, doi:10.1080/01621459.1986.10478240).
+Such an integral shows which modes may be probable; `bayesanno.inference.modes.search` estimates how probable they are.
+
+If a model learns scale parameters, its density is highest where all that has this scale is equal, with almost no
+probability there. So ascents keep the scales: their ends are conditional modes, which are told apart by the labels of
+the items, and whose integral is unknown.
+
+The density is that of NUTS, so that the probability of a mode is that of the draws around it. Random starts find modes
+that chains from one start would never reach, but they cannot show that there are no others. An end where the density
+still rises is not a mode: its probability is unknown, and therefore that of all modes. No mode of a model with scale
+parameters has a known probability before sampling: chains start in all that are nearly as high as the highest.
+
+If classes can be permuted, each mode exists once for every order of its classes. Its probability is that of all these
+labellings together, whether or not each was found.
+
+The masses.  Laplace's method takes each mode for a normal distribution, and its errors of some nats are factors of ten.
+So it only shows which modes may be probable. Points are drawn around each of these, from a t distribution with its
+centre and curvature, and weighted by the ratio of the posterior density and the density of all these distributions
+together (importance sampling). Some of them, chosen by weight, then are draws from the posterior. The probability of a
+mode is the share of those from which an ascent leads to it. Modes have probabilities only if there are enough such
+draws, and all of them are from one estimate.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +30,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
+
 import numpy as np
+
 from bayesanno._core.lazy import pm
 from bayesanno._core.running import status, track
-from bayesanno.graph.density import Density
+from bayesanno.graph.density import Density, compile_graph
 from bayesanno.graph.functions import add_deterministics, as_chains
 from bayesanno.inference.diagnosis.measures import smooth_ratios
 from bayesanno.inference.diagnosis.thresholds import FEW_ITEMS_DIFFER
 from bayesanno.inference.relabelling import align_classes
 from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.class_prior import start_of
 from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.posterior import compile_formula
-from bayesanno.graph.density import Density, compile_graph
-from bayesanno.modeling.class_prior import start_of
-
 
 NEAR = 0.5  # largest difference of two ends of one mode, in any number
 EQUAL = 0.05  # largest difference of their log densities, in nats

@@ -24,12 +24,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pm, xr
+from bayesanno._core.messages import FitError, option
 from bayesanno._core.running import track
-from bayesanno._core.wording import option
 from bayesanno.graph.density import Density
-from bayesanno.graph.draws import as_one_chain
+from bayesanno.graph.functions import as_one_chain
 from bayesanno.inference.diagnosis.measures import find_pareto_k
 from bayesanno.inference.methods import ADVISettings, Draws
 from bayesanno.inference.sampling.starts import Starts

@@ -13,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pm
-from bayesanno._core.private.nutpie import check_settings, import_nutpie, make_compiled_model
+from bayesanno._core.messages import FitError, name_error, option
+from bayesanno._core.private import check_settings, import_nutpie, make_compiled_model
 from bayesanno._core.running import hold_interrupts
-from bayesanno._core.wording import name_error, option
 from bayesanno.graph.density import Density
-from bayesanno.graph.draws import name_draws
+from bayesanno.graph.functions import name_draws
 from bayesanno.inference.methods import Draws, NUTSSettings
 from bayesanno.inference.sampling.starts import Starts
 
@@ -143,7 +142,7 @@ def _find_seeds(start: Starts, chains: int, random_seed: int) -> list[int]:
 def _sample_pymc(graph: pm.Model, start: Starts, settings: NUTSSettings, random_seed: int, progressbar: bool) -> Any:
     nuts: dict[str, object] = {"target_accept": settings.target_accept, **dict(settings.nuts_sampler_kwargs)}
     if settings.nuts_sampler != "pymc":
-        from bayesanno._core.private.pytensor import register_with_jax
+        from bayesanno._core.private import register_with_jax
 
         register_with_jax()
         nuts["chain_method"] = "vectorized"  # runs on any number of devices

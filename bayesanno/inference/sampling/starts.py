@@ -8,14 +8,13 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pm
+from bayesanno._core.messages import FitError
 from bayesanno._core.running import status
 from bayesanno.graph.density import Density, compile_graph, shape_of
 from bayesanno.inference.diagnosis.thresholds import LEAST_PROBABILITY
 from bayesanno.inference.methods import check_start
-from bayesanno.inference.modes.laplace import Mode
-from bayesanno.inference.modes.search import Modes, make_log_density, search, weigh
+from bayesanno.inference.modes.search import Mode, Modes, make_log_density, search, weigh
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import start_of
 from bayesanno.modeling.data_adapters import Data
@@ -218,7 +217,7 @@ def _has_density(density: Density, point: np.ndarray) -> bool:
 
 
 def _from_prior(graph: pm.Model) -> Callable[[int], np.ndarray]:
-    from bayesanno._core.private.pymc import draw_initial_point
+    from bayesanno._core.private import draw_initial_point
 
     draw = draw_initial_point(graph)
     return lambda seed: np.concatenate([np.ravel(value) for value in draw(seed % 2**32).values()]).astype(float)

@@ -9,7 +9,7 @@ import pytensor.tensor as pt
 from pytensor.gradient import disconnected_type
 from pytensor.graph import Apply
 
-from bayesanno._core.private.pytensor import LengthOp
+from bayesanno._core.private import LengthOp
 
 
 class CountUp(LengthOp):

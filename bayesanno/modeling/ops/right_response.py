@@ -13,7 +13,7 @@ import pytensor.tensor as pt
 from pytensor.gradient import DisconnectedType, disconnected_type
 from pytensor.graph import Apply
 
-from bayesanno._core.private.pytensor import LoopOp
+from bayesanno._core.private import LoopOp
 
 
 class SplitRight(LoopOp):

@@ -26,7 +26,7 @@ from numpy import empty, int64
 from pytensor.gradient import DisconnectedType, disconnected_type
 from pytensor.graph import Apply
 
-from bayesanno._core.private.pytensor import LoopOp
+from bayesanno._core.private import LoopOp
 
 FEW_STATES = 3  # with at most so many states, a loop over annotations for each pair of states is faster
 MANY_STATES = 50  # with at least so many, it is faster to order annotations by target and add four rows at a time,

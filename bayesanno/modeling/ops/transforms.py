@@ -18,8 +18,7 @@ import pytensor.tensor as pt
 from pytensor.gradient import DisconnectedType
 from pytensor.graph import Apply
 
-from bayesanno._core.private.pymc import SimplexTransform, Transform
-from bayesanno._core.private.pytensor import LoopOp
+from bayesanno._core.private import LoopOp, SimplexTransform, Transform
 from bayesanno.modeling.ops.right_response import join_right, split_right
 
 LEAST = 1e-15  # the smallest distance of a share from 0 and 1; below it, 1 - share is 0 in double precision

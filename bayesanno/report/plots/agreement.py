@@ -8,10 +8,9 @@ from typing import Unpack
 import numpy as np
 from matplotlib.figure import Figure
 
-from bayesanno._core.errors import DataError
 from bayesanno._core.intervals import CiKind, find_bounds
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import counted
+from bayesanno._core.messages import DataError, counted
 from bayesanno.agreement.behaviour import check_base, find_distances, usage_shares, usage_table
 from bayesanno.agreement.groups import group_annotators
 from bayesanno.analysis.behaviour import behaviour_table

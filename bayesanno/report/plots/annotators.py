@@ -9,10 +9,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.intervals import CiKind, find_bounds
 from bayesanno._core.lazy import pd
-from bayesanno._core.wording import counted
+from bayesanno._core.messages import FitError, counted
 from bayesanno.agreement.behaviour import usage_shares
 from bayesanno.analysis.annotators import annotator_table
 from bayesanno.analysis.behaviour import find_confusion, require_confusion

@@ -18,11 +18,10 @@ from matplotlib.figure import Figure
 
 from bayesanno._core.intervals import find_bounds
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.messages import spanned
 from bayesanno._core.validate import check_seed, check_share
-from bayesanno._core.wording import spanned
 from bayesanno.criticism.calibration import calibration_table
-from bayesanno.criticism.sbc import KEPT
-from bayesanno.criticism.sbc_tables import count_simulations, ranks_by_variable
+from bayesanno.criticism.sbc import KEPT, count_simulations, ranks_by_variable
 from bayesanno.fits.view import Fit
 from bayesanno.report.plots import style
 

@@ -7,11 +7,10 @@ from typing import Unpack, get_args
 
 from matplotlib.figure import Figure
 
-from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.intervals import choose_prob, find_bounds, name_interval
 from bayesanno._core.lazy import pd
+from bayesanno._core.messages import DataError, FitError, listed
 from bayesanno._core.validate import check_made, check_share
-from bayesanno._core.wording import listed
 from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.labels import bound_accuracy, coverage_table, measure_coverage
 from bayesanno.analysis.views import view_for_table

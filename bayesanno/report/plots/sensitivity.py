@@ -9,10 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.fields import as_typed
 from bayesanno._core.intervals import CiKind
 from bayesanno._core.lazy import pd, xr
+from bayesanno._core.messages import FitError
 from bayesanno._core.validate import check_made
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.criticism.prior import PriorDescription

@@ -20,8 +20,8 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.text import Text
 from matplotlib.transforms import ScaledTranslation
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.lazy import pd
+from bayesanno._core.messages import FitError
 from bayesanno.fits.storage import is_tree
 from bayesanno.fits.view import Fit
 

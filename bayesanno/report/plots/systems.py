@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 
 from bayesanno._core.intervals import CiKind, find_bounds
 from bayesanno._core.lazy import pd
+from bayesanno._core.messages import spanned
 from bayesanno._core.validate import check_made
-from bayesanno._core.wording import spanned
 from bayesanno.analysis.ranking import ranking_table, win_table
 from bayesanno.fits.view import Fit
 from bayesanno.modeling.pairs import SUBSET

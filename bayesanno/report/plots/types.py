@@ -8,13 +8,13 @@ from typing import Any, Unpack
 import numpy as np
 from matplotlib.figure import Figure
 
-from bayesanno._core.errors import DataError, FitError
 from bayesanno._core.intervals import CiKind, find_bounds
 from bayesanno._core.lazy import xr
+from bayesanno._core.messages import DataError, FitError
 from bayesanno.agreement.histograms import count_histogram
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.views import view_for_table
-from bayesanno.criticism.histogram import expected_by_type, expected_of_annotators
+from bayesanno.criticism.predictive import expected_by_type, expected_of_annotators
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
 from bayesanno.fits.view import Fit, FitView

@@ -1,31 +1,34 @@
-"""x"""
+"""What is found of a fit, once: how it was made, what the model fails to predict, and what to do.
+
+The invariant: `is_off` decides whether what rests on the probabilities of labels is shown as it is.
+"""
 
 from __future__ import annotations
 
 import sys
-from bayesanno._core.lazy import pd
-from bayesanno.fits.view import FitView
-from bayesanno.inference.diagnosis.modes import modes_found
-from bayesanno.modeling.class_prior import class_prior_of
-from typing import Any
-import numpy as np
-from bayesanno._core.intervals import find_bounds
-from bayesanno.criticism.power_scaling import THRESHOLD, power_scaling_table
-from bayesanno.modeling.findings import threshold_of
-from bayesanno.report.page import join_ends
-from bayesanno.report.plots.style import WORDS
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bayesanno._core.intervals import find_bounds
+from bayesanno._core.lazy import pd
 from bayesanno._core.messages import DataError, FitError
 from bayesanno.analysis.annotators import annotator_table
 from bayesanno.analysis.dependence import dependence_table
+from bayesanno.criticism.power_scaling import THRESHOLD, power_scaling_table
 from bayesanno.criticism.predictive import PredictiveCheck, predictive_check
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.view import FitPart, FitView, parts_of
 from bayesanno.inference.diagnosis.findings import MISFIT, SHARED, WRONG, read_findings
+from bayesanno.inference.diagnosis.modes import modes_found
 from bayesanno.io.check import explain_alike
-from bayesanno.modeling.findings import Finding
+from bayesanno.modeling.class_prior import class_prior_of
+from bayesanno.modeling.findings import Finding, threshold_of
+from bayesanno.report.blocks import join_ends
+from bayesanno.report.plots.style import WORDS
 
 
 def list_modes(view: FitView) -> pd.DataFrame | None:

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno._core.errors import FitError
 from bayesanno._core.intervals import choose_prob, find_bounds, name_interval
 from bayesanno._core.lazy import pd
+from bayesanno._core.messages import FitError
 from bayesanno.agreement.vote import majority_vote
 from bayesanno.analysis.difficulty import difficulty_table
 from bayesanno.analysis.labels import SCORED, bound_accuracy, label_table, measure_coverage
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import FitPart, FitView, concat_parts, parts_of
-from bayesanno.planning.futures import Allocation
+from bayesanno.planning.gains import Allocation
 from bayesanno.planning.of_fit import find_candidates
 from bayesanno.planning.progress import MORE, expected_progress
 from bayesanno.report.blocks import join_ends

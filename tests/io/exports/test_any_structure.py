@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bayesanno._core.errors import DataError, DataFileError
+from bayesanno._core.messages import DataError, DataFileError
 from bayesanno.io.read import read_annotations
 from bayesanno.io.tools import list_tools
 from tests.io.exports.test_argilla import FLAT, NESTED, OLD

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from bayesanno._core.errors import ExportWarning
+from bayesanno._core.messages import ExportWarning
 from tests.io.cases import reading, refusing
 
 HIT = (

@@ -5,7 +5,7 @@ import json
 import re
 import zipfile
 
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
 from bayesanno.io.read import read_annotations
 from tests.io.cases import reading, refusing
 
@@ -68,10 +68,10 @@ test_what_is_wrong_is_named_with_its_file = refusing({
 def test_no_more_is_unpacked_than_the_limits_say(keep, refuses, monkeypatch):
     bomb = keep(packed(ada__jsonl=b" " * 2_000_000 + b"{}"), "project.zip")
     assert bomb.stat().st_size < 10_000
-    monkeypatch.setattr("bayesanno.io.packed.MOST_BYTES", 2**20)
+    monkeypatch.setattr("bayesanno.io.sources.MOST_BYTES", 2**20)
     with refuses(DataError, r"project\.zip, unpacked, has over 1 MiB, and the limit .* is 1"):
         read_annotations(bomb)
-    monkeypatch.setattr("bayesanno.io.packed.MOST_FILES", 2)
+    monkeypatch.setattr("bayesanno.io.sources.MOST_FILES", 2)
     with refuses(DataError, r"project\.zip is a zip of 3 files, and the limit is 2"):
         read_annotations(keep(packed(a__jsonl=ADA, b__jsonl=BO, c__jsonl=BO), "project.zip"))
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
 from bayesanno.io.beside import add_annotations
 from bayesanno.io.read import read_annotations
 from tests.io.cases import refusing

@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
 from bayesanno.io.read import read_annotations, read_multi_annotations
 from tests.io.exports.shapes import SHAPES, judged
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from bayesanno._core.errors import DataError, ExportWarning
+from bayesanno._core.messages import DataError, ExportWarning
 from bayesanno.io.read import read_annotations
 from tests.io.cases import reading, refusing
 

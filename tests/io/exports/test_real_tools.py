@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from bayesanno._core.errors import ExportWarning
+from bayesanno._core.messages import ExportWarning
 
 pytestmark = [pytest.mark.extras, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import bayesanno as ba
-from bayesanno._core.errors import DataError
+from bayesanno._core.messages import DataError
 from tests.io.refused.columns import COLUMNS
 from tests.io.refused.compared import PAIRS, RANKINGS
 from tests.io.refused.tables import ANNOTATORS, COUNTS, DIMENSIONS, ITEMS, KNOWN, LONG, OPTIONS, TABLES
