@@ -59,6 +59,7 @@ from .criticism.sbc import sbc_table as sbc_table
 from .criticism.sensitivity import sensitivity as sensitivity
 from .data.annotations import AnnotationData as AnnotationData
 from .data.counts import CountData as CountData
+from .data.designs import make_design as make_design
 from .data.dimensions import MultiAnnotationData as MultiAnnotationData
 from .fits.cite import cite as cite
 from .fits.storage import data_of as data_of
@@ -106,7 +107,6 @@ from .report.plots.systems import plot_groups as plot_groups
 from .report.plots.systems import plot_ranking as plot_ranking
 from .report.plots.systems import plot_wins as plot_wins
 from .report.plots.types import plot_types as plot_types
-from .simulation.simulate import make_design as make_design
 from .simulation.simulate import simulate as simulate
 
 __version__: str

@@ -42,6 +42,7 @@ from bayesanno.agreement.behaviour import usage_shares
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.modeling.arguments import Answers, Design, FixedParameter, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.latents import LatentPosterior
 
 MIDDLE = 20.0  # the prior median of the weight of the common habit, in answers
 
@@ -65,7 +66,7 @@ class LabelUsage(AnnotationModel):
     """
 
     name: ClassVar[str] = "label_usage"
-    state_dim: ClassVar[str] = "item_type"
+    state_dim: ClassVar[str] = ""  # items have no latent
     takes_controls: ClassVar[bool] = False
     takes_other_labels: ClassVar[bool] = True
 
@@ -73,7 +74,7 @@ class LabelUsage(AnnotationModel):
     usage_prior: Positive = 1.0
 
     def states(self, data: AnnotationData) -> tuple[str, ...]:
-        return ("any",)
+        return ()  # nothing is unknown about an item
 
     def priors(self, data: AnnotationData, prior: Priors) -> None:
         is_common, each_label = self.centre == "common", np.ones(data.n_labels)
@@ -89,8 +90,11 @@ class LabelUsage(AnnotationModel):
     def generate(self, design: Design, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
         return pt.zeros((design.n_items,), dtype="int64"), pm.Categorical.dist(p.usage[design.annotator])
 
-    def state_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
-        return answers.sum_over_annotations(pt.log(p.usage)[:, :, None])  # (item, 1)
+    def item_logp(self, answers: Answers, p: Parameters) -> pt.TensorVariable:
+        return answers.sum_over_annotations(pt.log(p.usage)[:, :, None])[:, 0]
+
+    def latent_posterior(self, answers: Answers, p: Parameters) -> LatentPosterior:
+        return LatentPosterior({})
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
         return {"usage": usage_shares(data, smoothing=1)}

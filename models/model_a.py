@@ -54,9 +54,9 @@ from bayesanno._core.lazy import pm, pt
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.modeling.arguments import Answers, Design, FixedParameter, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.data_adapters import Arrays, Patterns
 from bayesanno.modeling.expectation import agreement_with_vote, in_proportion
 from bayesanno.modeling.findings import Finding, find
+from bayesanno.modeling.kinds.base import Arrays, Patterns
 from bayesanno.modeling.latents import NONE_OF_THESE, Derived
 from bayesanno.modeling.likelihood import generate_in_numpy
 from bayesanno.models._correctness.blocks import block_arrays, check_blocks, pooled_shares

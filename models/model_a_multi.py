@@ -52,8 +52,8 @@ from bayesanno._core.lazy import pm, pt
 from bayesanno.data.dimensions import MultiAnnotationData, name_own
 from bayesanno.modeling.arguments import Dimensions, DimensionsDesign, FixedParameter, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.data_adapters import Arrays, Patterns
-from bayesanno.modeling.latents import Derived, Latent, LatentPosterior
+from bayesanno.modeling.kinds.base import Arrays, Patterns
+from bayesanno.modeling.latents import Derived, Discrete, LatentPosterior
 from bayesanno.modeling.likelihood import generate_in_numpy
 from bayesanno.models._correctness import correlation as cox
 from bayesanno.models._correctness.blocks import pooled_shares
@@ -103,9 +103,9 @@ class ModelAMulti(AnnotationModel):
         for name, part in data.by_dimension.items():
             cox.check_dimension(self, name, part)
 
-    def latents(self, data: MultiAnnotationData) -> tuple[Latent, ...]:
+    def latents(self, data: MultiAnnotationData) -> tuple[Discrete, ...]:
         states = {name: self.single.states(part) for name, part in data.by_dimension.items()}
-        return tuple(Latent("true_class", of, name) for name, of in states.items())
+        return tuple(Discrete("true_class", of, name) for name, of in states.items())
 
     def coords(self, data: MultiAnnotationData) -> dict[str, list[Any]]:
         return data.coords(dimension_pair=[", ".join(pair) for pair in combinations(data.dimensions, 2)])

@@ -98,6 +98,8 @@ class OrdinalDawidSkene(ItemEffectModel):
 
     name: ClassVar[str] = "ordinal_dawid_skene"
     competence: ClassVar[str | None] = "accuracy"
+    annotator_parameters: ClassVar[tuple[str, ...]] = ("severity", "sd")
+    of_grades: ClassVar[bool] = True
 
     noise: Noise = "logistic"
     shared: bool = False

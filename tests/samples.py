@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats
 
 import bayesanno as ba
-from bayesanno.simulation.simulate import make_design
+from bayesanno.data.designs import make_design
 
 COMMAND = Path(sys.executable).parent / "bayesanno"
 WITH_EM = "class_conditional, mace, model_b, one_coin, pooled_dawid_skene"  # the models that have EM and VB

@@ -64,10 +64,7 @@ def annotator_table(
     >>> ba.annotator_table(fit, worst_first=True).head(3)  # doctest: +SKIP
     """
     view = view_for_table(fit)
-    variables = {"competence": competence_name(view)}
-    if view.has_severity:
-        variables |= {"severity": "severity", "sd": "sd"}
-
+    variables = {"competence": competence_name(view)} | {name: name for name in view.model.annotator_parameters}
     preference = prefer_first(view)
 
     def tabulate(part: FitPart) -> pd.DataFrame:

@@ -9,8 +9,8 @@ import numpy as np
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.messages import FitError
 from bayesanno.analysis.views import view_for_table
-from bayesanno.fits.view import PROBABILITY, FitView, find_positions, part_of
-from bayesanno.modeling.latents import NONE_OF_THESE
+from bayesanno.fits.view import FitView, find_positions, part_of
+from bayesanno.modeling.latents import NONE_OF_THESE, PROBABILITY
 
 
 def correctness_table(

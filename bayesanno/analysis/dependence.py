@@ -25,6 +25,7 @@ from bayesanno.data.labelled import divide
 from bayesanno.fits.view import FitPart, FitView, part_of
 from bayesanno.inference.diagnosis.measures import count_independent
 from bayesanno.inference.diagnosis.residuals import Matches, add_up, correlate_sums, error_chances, match_errors
+from bayesanno.modeling.latents import require_latents
 from bayesanno.simulation.quantities import ModelDraws
 
 Truth = Literal["gold", "posterior"]
@@ -148,7 +149,8 @@ def _find_truth(view: FitView, part: FitPart, truth: Truth | None) -> tuple[np.n
     """Return the class probabilities of items, (item, true_class), and their source."""
     if truth is not None and truth not in get_args(Truth):
         raise FitError(f"there is no truth {truth!r}: choose one of {', '.join(get_args(Truth))}")
-    if part.is_of_types or part.posterior.shape[1] != part.data.n_classes:
+    require_latents(view.model, view.data, "labels", "dependence_table")
+    if part.posterior.shape[1] != part.data.n_classes:
         raise FitError(f"a fit of {view.model.name} has no true labels, and so no errors: fit model_b")
     gold = np.equal.outer(part.data.gold_codes, np.arange(part.data.n_classes)).astype(float)
     if truth == "gold" and not gold.any():

@@ -15,7 +15,7 @@ from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import FitView, part_of
 from bayesanno.io.write import Labels, Tasks, find_writer, read_tasks, write_records
-from bayesanno.simulation.quantities import refuse_types
+from bayesanno.modeling.latents import require_latents
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def export_labels(
     records = Tasks() if tasks is None else read_tasks(tasks, to, item)
     view = view_for_table(fit)
     part = part_of(view, dimension)
-    refuse_types(view.model, view.data, ": there are no labels to export")
+    require_latents(view.model, view.data, "labels", "export_labels")
     probability, data = np.array(part.posterior.values), part.data
     known = data.known_codes if use_gold else np.full(len(probability), -1)
     if use_gold:

@@ -18,6 +18,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import read_numbers
 from bayesanno.fits.view import FitPart, FitView, concat_parts, part_of, parts_of
 from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.latents import data_of_latent, require_latents
 
 LOSSES = {"absolute": 1, "squared": 2}  # the power of the distance of two grades
 ROUNDED = 1e-9  # rounding error allowed in a sum of probabilities
@@ -141,7 +142,8 @@ def grade_items(view: FitView, part: FitPart, order: Sequence[str] | None = None
     FitError, DataError
         As for `grade_table`.
     """
-    if part.is_of_types or not isinstance(part.data, AnnotationData) or set(part.states) != set(part.data.classes):
+    require_latents(view.model, view.data, "labels", "grade_table")
+    if set(part.states) != set(part.data.classes):
         raise FitError(f"{view.model.name} gives no labels, and so no grades")
     names = order_classes(part.data, order, part.dimension)
     grades = find_grades(names)
@@ -225,8 +227,6 @@ def check_grades(model: AnnotationModel, data: object) -> None:
     DataError
         If the order of the labels is unknown.
     """
+    require_latents(model, data, "labels", "grade_table")
     for latent in model.latents(data):
-        part = latent.data_of(data)
-        if not isinstance(part, AnnotationData) or not set(part.classes) <= set(latent.states):
-            raise FitError(f"{model.name} gives no labels, and so no grades")
-        order_classes(part, dimension=latent.name)
+        order_classes(data_of_latent(data, latent), dimension=latent.name)

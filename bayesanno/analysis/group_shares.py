@@ -42,6 +42,7 @@ from bayesanno.graph.functions import stack_samples
 from bayesanno.inference.diagnosis.findings import read_findings
 from bayesanno.inference.tempering import temperings_of
 from bayesanno.modeling.class_prior import class_prior_of, column_of
+from bayesanno.modeling.latents import require_latents
 from bayesanno.modeling.posterior import draw_codes
 
 
@@ -277,7 +278,8 @@ def group_table(
     view = view_for_table(fit, from_draws=True)
     part = part_of(view, dimension)
     data = part.data
-    if part.is_of_types or not isinstance(data, AnnotationData) or part.states != list(data.classes):
+    require_latents(view.model, view.data, "labels", "group_table")
+    if part.states != list(data.classes):
         raise FitError(f"{view.model.name} gives no labels, and so no shares of them")
     quantities = _find_quantities(part, label, order)
     codes, names = code_items(_read_column(groups, data) if isinstance(groups, str) else groups, data.items)

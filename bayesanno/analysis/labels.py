@@ -11,8 +11,7 @@ from bayesanno._core.lazy import pd, xr
 from bayesanno._core.messages import FitError, option
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.labelled import divide
-from bayesanno.fits.view import FitPart, FitView, concat_parts, parts_of, view_of
-from bayesanno.simulation.quantities import refuse_types
+from bayesanno.fits.view import FitPart, FitView, concat_parts, parts_of, require, view_of
 
 
 def label_table(fit: xr.DataTree | FitView, *, coverage: float | None = None) -> pd.DataFrame:
@@ -51,7 +50,10 @@ def label_table(fit: xr.DataTree | FitView, *, coverage: float | None = None) ->
     >>> ba.label_table(fit, coverage=0.9).query("not kept")  # doctest: +SKIP
     """
     view = view_for_table(fit)
-    return tabulate_labels(parts_of(view), coverage)
+    parts = parts_of(view)
+    if not {part.kind for part in parts} <= {"labels", "types"}:
+        require(view, "labels", "label_table")
+    return tabulate_labels(parts, coverage)
 
 
 def tabulate_labels(parts: Sequence[FitPart], coverage: float | None = None) -> pd.DataFrame:
@@ -126,10 +128,9 @@ def coverage_table(fit: xr.DataTree | FitView, coverages: Sequence[float] | None
     for coverage in shares:
         check_coverage(coverage)
     view = view_for_table(fit)
-    parts = [part for part in parts_of(view) if part.gold]
+    parts = [part for part in require(view, "labels", "coverage_table") if part.gold]
     if not parts:
         raise FitError(f"no gold label is known: read the data with a gold column, or with {option('gold_file')}")
-    refuse_types(view.model, view.data)
     return concat_parts(parts, lambda part: _cover_part(part, shares))
 
 
@@ -191,6 +192,6 @@ def score(fit: xr.DataTree | FitView) -> dict[str, Any]:
 
 def score_part(part: FitPart) -> dict[str, float]:
     """Return `score` for one table of items."""
-    if not part.gold or part.is_of_types:
+    if part.kind != "labels" or not part.gold:
         return {}
     return dict(zip(SCORED, _cover_part(part, list(SCORED.values()))["accuracy"].tolist(), strict=True))

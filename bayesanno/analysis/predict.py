@@ -17,9 +17,10 @@ from bayesanno._core.validate import check_seed
 from bayesanno.analysis.labels import tabulate_labels
 from bayesanno.analysis.population import add_new_annotators
 from bayesanno.analysis.views import view_for_table
-from bayesanno.fits.view import ADJUSTMENT, RECALIBRATION, FitView, recode, split_data
+from bayesanno.fits.view import ADJUSTMENT, RECALIBRATION, FitView, split_data
 from bayesanno.inference.diagnosis.thresholds import MIN_ESS
 from bayesanno.inference.tempering import temper_parts
+from bayesanno.modeling.kinds import kind_of
 from bayesanno.modeling.posterior import recover
 
 COPIES = 4  # copies of each draw of the population, each with its own annotators
@@ -85,12 +86,12 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
     if type(new_data) is not type(view.data):
         known, given = (type(data).__name__ for data in (view.data, new_data))
         raise DataError(f"this fit of {view.model.name} is of {known}: predict from {known}, not from {given}")
-    if not view.model.collapse_items:
+    if view.has_item_parameters:
         raise FitError(
             f"items have their own parameters in {view.model.name}, which new items lack: fit again with the new items"
         )
     check_seed(random_seed)
-    recoded = recode(view.data, new_data, view.model)
+    recoded = kind_of(view.model).recode(view.data, new_data, view.model)
     posterior, copies = view.posterior, 1
     if view.has_population and recoded.annotators != view.data.annotators:
         posterior = add_new_annotators(

@@ -45,7 +45,6 @@ from bayesanno.fits.storage import groups_by_dimension, is_on_dask, read_by_dime
 from bayesanno.fits.view import (
     ADJUSTMENT,
     LABELS,
-    PROBABILITY,
     RECALIBRATION,
     FitPart,
     FitView,
@@ -69,8 +68,8 @@ from bayesanno.inference.tempering import (
 )
 from bayesanno.io.beside import read_known, understand_winners
 from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.latents import PROBABILITY, require_latents
 from bayesanno.modeling.posterior import average_logs, compile_formula, draw_codes
-from bayesanno.simulation.quantities import refuse_types
 
 SIZE_PRIOR = (-float(np.log(2.0)), 1.25)  # mean and standard deviation of log(T / s)
 TEMPERED_PRIOR = (0.0, 0.6)  # of log T, if labels were tempered before
@@ -450,7 +449,7 @@ def check_gold(model: AnnotationModel, data: Any, gold: Any) -> dict[str, dict[s
     DataError, DataFileError, FitError
         As for `recalibrate`; all its errors about the known labels are raised here.
     """
-    refuse_types(model, data, ": true labels cannot recalibrate it")
+    require_latents(model, data, "labels", "recalibrate")
     tables = split_dimensions(data)
     if gold is None:
         gold = {name: table.gold for name, table in tables.items()}

@@ -14,9 +14,9 @@ import numpy as np
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.messages import DataError, FitError, listed, option
 from bayesanno.analysis.views import view_for_table
-from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import FitView, parts_of
 from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.latents import data_of_latent, require_latents
 
 _BEGIN, _INSIDE, _OUTSIDE = "B-", "I-", "O"
 _TOKEN = re.compile(r"(.*)/(\d+)", re.DOTALL)
@@ -85,9 +85,10 @@ def check_tags(model: AnnotationModel, data: object) -> tuple[list[str], list[in
         As for `tag_table`.
     """
     found = model.latents(data)
-    part = found[0].data_of(data) if len(found) == 1 else None
-    if not isinstance(part, AnnotationData) or not set(part.classes) <= set(found[0].states):
+    require_latents(model, data, "labels", "tag_table")
+    if len(found) > 1:
         raise FitError(f"{model.name} does not give one label per item, and so no tags")
+    part = data_of_latent(data, found[0])
     odd = [label for label in part.classes if label != _OUTSIDE and label[:2] not in (_BEGIN, _INSIDE)]
     if odd:
         raise DataError(f"labels are not BIO tags, {listed(odd)}: each must be O or begin with B- or I-")

@@ -22,13 +22,14 @@ from bayesanno._core.validate import is_remote
 from bayesanno.analysis.labels import label_table
 from bayesanno.analysis.predict import predict_labels
 from bayesanno.fits.storage import is_on_dask, model_of, require_tree, totals_of
-from bayesanno.fits.view import ADJUSTMENT, FitView, tabulate_posterior
+from bayesanno.fits.view import ADJUSTMENT, FitView
 from bayesanno.inference.dask.annotations import DaskAnnotations, require_distributed
 from bayesanno.inference.dask.cluster import allow_large_tasks
 from bayesanno.inference.dask.parts import Part
 from bayesanno.inference.em_vb.fixed_point import require_updates
 from bayesanno.inference.tempering import Answers, Tempering, temperings_of
 from bayesanno.modeling.expectation import Logs, read_log_posterior
+from bayesanno.modeling.kinds.annotations import tabulate_posterior
 
 if TYPE_CHECKING:
     from dask.distributed import Client

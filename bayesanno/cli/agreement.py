@@ -21,7 +21,7 @@ from bayesanno.agreement.noise import bound_noise_of
 from bayesanno.agreement.subsets import alpha_without_each
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_study, new_folder, print_result, show_status, show_table, write_results
-from bayesanno.cli.for_model import read_data
+from bayesanno.modeling.kinds.annotations import read_by_options
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,7 +57,7 @@ def agreement(
     with new_folder(out, overwrite=overwrite) as folder:
         if len(options.label) > 1:
             raise ba.DataError(f"agreement reads one label column, not {len(options.label)}: name one")
-        answers = read_data(opt.one_source(data), options)
+        answers = read_by_options(opt.one_source(data), options)
         answers = replace(answers, controls={})  # which some exports have, and nothing here uses
         answers = answers.in_order() if ordered else answers
         typer.echo(answers.describe(), err=True)

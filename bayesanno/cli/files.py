@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from functools import singledispatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,12 +27,11 @@ from bayesanno.analysis.ranking import has_pairs
 from bayesanno.analysis.recalibrate import about_recalibration
 from bayesanno.analysis.write_labels import WrittenLabels
 from bayesanno.data.labelled import ANYONE
-from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.view import ADJUSTMENT, Fit, FitView, parts_of, view_of
 from bayesanno.inference.diagnosis.findings import MISFIT, WRONG, read_findings
 from bayesanno.io.write import write_table
-from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.findings import Finding
+from bayesanno.modeling.kinds import Data
 from bayesanno.modeling.pairs import SUBSET
 
 if TYPE_CHECKING:
@@ -146,7 +144,7 @@ def write_fit(
     view = view_of(fit)  # so that data, model and posterior are read once for all tables
     ba.save(view.tree, folder / "posterior.nc", overwrite=True)
     model = view.model
-    of_grades = grades or (view.has_severity and view.named_data.labels_are_ordered)
+    of_grades = grades or (view.model.of_grades and view.named_data.labels_are_ordered)
     possible: dict[str, tuple[bool, Callable[[FitView], pd.DataFrame]]] = {
         "labels.csv": (labels is None, lambda view: ba.label_table(view, coverage=coverage)),
         "annotators.csv": (model.competence is not None, ba.annotator_table),
@@ -216,7 +214,7 @@ def describe_run(fit: Fit, *, total: float, labels: WrittenLabels | None = None)
         "settings": json.loads(attrs["settings"]),
         "seed": seed if isinstance(seed, str) else int(seed),  # of fits put together: one text; from a file, of NumPy's
         "versions": json.loads(attrs["versions"]),
-        "data": describe_data(view.named_data) | {"hash": attrs["data_hash"]},
+        "data": view.named_data.about() | {"hash": attrs["data_hash"]},
         "seconds": {"compile": attrs["seconds_compile"], "sample": attrs["seconds_sample"], "total": total},
         "diagnostics": view.diagnostics,
         "findings": [one.to_record() for one in read_findings(view)],
@@ -230,12 +228,12 @@ def describe_run(fit: Fit, *, total: float, labels: WrittenLabels | None = None)
 def describe_study(command: str, data: Data, began: float, **more: Any) -> dict[str, Any]:
     """Return the settings of a command that writes no fit, as JSON can hold them."""
     seconds = {"total": time.perf_counter() - began}
-    return {"command": command, **more, "data": describe_data(data) | {"hash": data.hash}, "seconds": seconds}
+    return {"command": command, **more, "data": data.about() | {"hash": data.hash}, "seconds": seconds}
 
 
 def _score_votes(view: FitView) -> dict[str, Any]:
     """Return how often a majority vote is right, and which annotators agree most and least with the true labels."""
-    parts = {part.dimension: part.data for part in parts_of(view) if part.gold and not part.is_of_types}
+    parts = {part.dimension: part.data for part in parts_of(view) if part.kind == "labels" and part.gold}
     vote = {name: float(np.nanmean(vote_right(data))) for name, data in parts.items()}
     found: dict[str, Any] = {"vote_accuracy": vote.get("", vote)}
     if "" in parts and parts[""].annotators != (ANYONE,):
@@ -326,43 +324,3 @@ def write_simulation(
         unfinished.write_text(json.dumps(made_by, indent=2) + "\n", encoding="utf-8", newline="\n")
         write_table(data.to_frame(), path)
     return [path, beside]
-
-
-# ------------------------------------------------------------------------------------------------- kinds of data
-
-
-@singledispatch
-def describe_data(data: Any) -> dict[str, Any]:
-    """Return the description of data in run.json."""
-    raise TypeError(f"run.json cannot describe {type(data).__name__}: register it here")
-
-
-@describe_data.register
-def _(data: ba.AnnotationData | AnnotationTotals) -> dict[str, Any]:
-    described = {}
-    for of in ("item_columns", "annotator_columns"):
-        if columns := getattr(data, of, {}):
-            described[of] = {name: column.describe() for name, column in columns.items()}
-    return {
-        "items": data.n_items,
-        "annotators": data.n_annotators,
-        "labels": data.n_labels,
-        "annotations": data.n_annotations,
-        "label_names": list(data.labels),
-        **({"unsure": list(data.unsure)} if data.unsure else {}),
-        "gold": data.n_gold if isinstance(data, AnnotationTotals) else len(data.gold),
-        **described,
-    }
-
-
-@describe_data.register
-def _(data: ba.MultiAnnotationData) -> dict[str, Any]:
-    parts = {name: describe_data(part) for name, part in data.by_dimension.items()}
-    by_dimension = ("labels", "label_names", "gold")
-    whole = {"items": data.n_items, "annotators": data.n_annotators, "annotations": data.n_annotations}
-    return whole | {key: {name: about[key] for name, about in parts.items()} for key in by_dimension}
-
-
-@describe_data.register
-def _(data: ba.CountData) -> dict[str, Any]:
-    return {"items": data.n_items, "trials": int(data.trials.sum()), "successes": int(data.successes.sum())}

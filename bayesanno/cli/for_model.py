@@ -7,24 +7,19 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import bayesanno as ba
 from bayesanno._core.lazy import xr
-from bayesanno._core.messages import counted, listed
 from bayesanno.cli.options import DataOptions, parse_label_names, split_names
 from bayesanno.data.frame import WEIGHT
 from bayesanno.fits.view import view_of
 from bayesanno.inference.diagnosis.findings import WRONG, read_findings
-from bayesanno.io.beside import OF_FILES
-from bayesanno.io.counts import holds_counts
 from bayesanno.io.datasets import options_of
-from bayesanno.io.read import SHAPES, data_of_source
-from bayesanno.io.sources import open_source
 from bayesanno.modeling.class_prior import Term
 from bayesanno.modeling.findings import warn_of
+from bayesanno.modeling.kinds import kind_of
 from bayesanno.modeling.registry import list_model_classes, model_class
 
 FIELD = "class_prior"
@@ -50,7 +45,7 @@ def read_for(model: ba.AnnotationModel, source: Any, options: DataOptions) -> tu
         As for the readers; if an option does not suit the model; or if there are more than two labels and none of them
         is said to be the positive one.
     """
-    kind = _KINDS[model.data_class]
+    kind = kind_of(model)
     options.refuse(kind.refused, f"{model.name} reads {kind.reads}")
     return kind.read(model, source, options)
 
@@ -65,81 +60,6 @@ def run_fit(model: ba.AnnotationModel, data: Any, *, adjust: bool, **how: Any) -
         fitted = ba.adjust(fitted) if adjust else fitted
     warn_of(one for one in read_findings(view_of(fitted)) if one.code in of_labels)
     return fitted
-
-
-def read_data(source: Any, options: DataOptions) -> ba.AnnotationData:
-    """Return the annotations in a source, by the options of the command line."""
-    data = data_of_source(source, options.reading, **options.known)
-    return data.without_unsure() if options.get("drop_unsure") else data
-
-
-def _read_annotations(model: ba.AnnotationModel, source: Any, options: DataOptions) -> tuple[ba.AnnotationData, str]:
-    if not model.two_labels:
-        options.refuse(("positive",), f"{model.name} takes every label as it is")
-    require_one_column(model, options)
-    data = read_data(source, options)
-    if "controls" not in options and not model.takes_controls:
-        data = replace(data, controls={})  # those that an export comes with
-    added = ""
-    if "add" in options:
-        n_before = data.n_annotations
-        named = {name: value for name, value in options.items() if name in (*OF_FILES, "annotator", "label")}
-        data = ba.add_annotations(data, options["add"], **named)
-        added = f"; {data.n_annotations - n_before:,} of the annotations are from {options['add']}"
-    if model.two_labels:
-        data = data.binarise(positive=options.get("positive", None) or _last_of_two(data))
-    return data, data.describe() + added
-
-
-def _read_counts(model: ba.AnnotationModel, source: Any, options: DataOptions) -> tuple[ba.CountData, str]:
-    positive = options.get("positive")
-    require_one_column(model, options)
-    of_counts = {"successes", "trials"} & options.keys()
-    opening = {name: options[name] for name in ("encoding", "separator") if name in options}
-    if not of_counts and not options.keys() & {*_OF_ANSWERS, *_OF_TABLES, "count"} and not options_of(source):
-        table = open_source(source, **opening) if isinstance(source, str) else None
-        of_counts = {"counts"} if table is not None and holds_counts(table.columns) else set()
-    if of_counts:
-        why = f"{source} has counts already" if of_counts == {"counts"} else "--successes and --trials name counts"
-        options.refuse(("positive", *_OF_ANSWERS, *_OF_TABLES), why)
-        named = {name: options[name] for name in ("item", "successes", "trials", "count", *opening) if name in options}
-        data = ba.read_counts(source, **named)
-        return data, data.describe()
-    annotations = read_data(source, options)
-    what = repr(positive)
-    if positive is None:
-        positive = _last_of_two(annotations)
-        what = f"{positive!r} (taken as positive; --positive takes another)"
-    data = ba.CountData.from_annotations(annotations, positive=positive)
-    n_unsure = int(annotations.unsure_by_annotator.sum())
-    left_out = f"; {counted(n_unsure, 'unsure answer')} left out" if n_unsure else ""
-    return data, data.describe(positive=what) + left_out
-
-
-def _read_dimensions(
-    model: ba.AnnotationModel, source: Any, options: DataOptions
-) -> tuple[ba.MultiAnnotationData, str]:
-    if options.get("format") in SHAPES:
-        options.refuse(("format",), f"{model.name} reads a long table or an export")
-    reading = {name: value for name, value in options.reading.items() if name != "label"}
-    data = ba.read_multi_annotations(source, options.label, labels=options.labels_by_dimension, **reading)
-    return data, data.describe()
-
-
-def require_one_column(model: ba.AnnotationModel, options: DataOptions) -> None:
-    """Raise a DataError if there are several label columns."""
-    if len(options.label) > 1:
-        raise ba.DataError(
-            f"{model.name} reads one label column, not {len(options.label)}: name one, or use model_a_multi"
-        )
-
-
-def _last_of_two(data: ba.AnnotationData) -> str:
-    if data.n_classes > 2:
-        raise ba.DataError(
-            f"there are {data.n_classes} labels, {listed(data.classes)}: say with --positive which of them to count"
-        )
-    return data.classes[-1]
 
 
 def design_for(model: ba.AnnotationModel, *, unsure: Sequence[str], **asked: Any) -> Any:
@@ -161,58 +81,8 @@ def design_for(model: ba.AnnotationModel, *, unsure: Sequence[str], **asked: Any
     """
     if unsure and not model.takes_other_labels:
         raise ba.DataError(f"{model.name} cannot simulate answers that are no class: leave out --unsure")
-    return _KINDS[model.data_class].design(unsure=unsure, **asked)
-
-
-def _design_annotations(*, labels: str, dimensions: str, **asked: Any) -> ba.AnnotationData:  # noqa: ARG001 -- of one
-    from bayesanno.simulation.simulate import make_design
-
-    return make_design(labels=parse_label_names(labels), **asked)
-
-
-def _design_counts(*, items: int, per_item: int | tuple[int, int], random_seed: int, **_: Any) -> ba.CountData:
-    from bayesanno.simulation.simulate import make_count_design
-
-    return make_count_design(items=items, per_item=per_item, random_seed=random_seed)
-
-
-def _design_dimensions(*, dimensions: str, **asked: Any) -> ba.MultiAnnotationData:
-    shared, names = _design_annotations(dimensions=dimensions, **asked), split_names(dimensions)
-    if len(set(names)) < len(names):
-        raise ba.DataError(f"a dimension is named twice among {listed(names)}")
-    return ba.MultiAnnotationData(by_dimension=dict.fromkeys(names, shared))
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Kind:
-    """How a kind of data is read and designed, and the options that it does not take."""
-
-    read: Callable[[ba.AnnotationModel, Any, DataOptions], tuple[Any, str]]
-    design: Callable[..., Any]
-    reads: str
-    refused: tuple[str, ...]
-
-
-_OF_COUNTS = ("successes", "trials")
-_OF_ANSWERS = ("annotator", "label", "labels", "unsure", "missing", "strip", "ignore_case", "same")
-_OF_TABLES = ("format", "columns", "transpose")
-_OF_COMPARISONS = ("pairs", "first", "second", "tie", "order", "baseline", "by", "ranking", "ranks", "best_worst")
-_OF_ITEMS = ("gold", "gold_file", "controls", "add", "items", "annotators", *_OF_COMPARISONS)
-
-_KINDS: Mapping[type, _Kind] = {
-    ba.AnnotationData: _Kind(
-        read=_read_annotations, design=_design_annotations, reads="annotations of one label column", refused=_OF_COUNTS
-    ),
-    ba.CountData: _Kind(
-        read=_read_counts, design=_design_counts, reads="counts, without true labels or items", refused=_OF_ITEMS
-    ),
-    ba.MultiAnnotationData: _Kind(
-        read=_read_dimensions,
-        design=_design_dimensions,
-        reads="a label column for each dimension, of which no answer may be unsure",
-        refused=(*_OF_COUNTS, *_OF_ITEMS, "positive", "columns", "count", "transpose", "unsure"),
-    ),
-}
+    asked |= {"labels": parse_label_names(asked["labels"]), "dimensions": split_names(asked["dimensions"])}
+    return kind_of(model).make_design(unsure=unsure, **asked)
 
 
 def choose_model(

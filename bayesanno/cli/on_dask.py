@@ -11,11 +11,12 @@ import typer
 import bayesanno as ba
 from bayesanno._core.lazy import xr
 from bayesanno.analysis.write_labels import WrittenLabels
-from bayesanno.cli.for_model import require_one_column, run_fit
+from bayesanno.cli.for_model import run_fit
 from bayesanno.cli.options import DataOptions
 from bayesanno.inference.dask.cluster import connect
 from bayesanno.inference.em_vb.fixed_point import require_updates
 from bayesanno.inference.methods import check_method_on_dask
+from bayesanno.modeling.kinds.annotations import require_one_column
 
 READ = ("item", "annotator", "label", "labels", "gold")  # the options of a long table in parts
 

@@ -26,8 +26,7 @@ from bayesanno._core.validate import check_at_least
 from bayesanno.agreement.resampling import bound, check_resampling, resample_items
 from bayesanno.analysis.grades import grade_items
 from bayesanno.analysis.views import view_for_table
-from bayesanno.fits.view import FitPart, FitView, concat_parts, parts_of
-from bayesanno.simulation.quantities import refuse_types
+from bayesanno.fits.view import FitPart, FitView, concat_parts, parts_of, require
 
 BINS = 10
 SCORES = ("accuracy", "log_score", "brier", "calibration_error")
@@ -193,7 +192,7 @@ def predict_all(view: FitView, gold: Mapping[str, Mapping[str, str]] | None = No
 
     Gold labels by dimension may be given, in place of the fit's own.
     """
-    parts = [part for part in parts_of(view) if not part.is_of_types]
+    parts = [part for part in parts_of(view) if part.kind == "labels"]
     each = [_predict(part, None if gold is None else gold.get(part.dimension, {})) for part in parts]
     each = [one for one in each if one.right.size]
     if not each:
@@ -378,8 +377,7 @@ def score_probabilities(probability: np.ndarray, truth: np.ndarray) -> Predicted
 
 
 def _scored_parts(view: FitView) -> list[FitPart]:
-    parts = parts_of(view)
-    refuse_types(view.model, view.data)
+    parts = require(view, "labels", "a study of calibration")
     scored = [part for part in parts if part.gold and _predict(part).right.size]
     if not scored:
         but = " of an item that is not a control" if any(part.gold for part in parts) else ""

@@ -28,7 +28,6 @@ from bayesanno._core.validate import check_at_least, check_seed
 from bayesanno.analysis.views import view_for_table
 from bayesanno.criticism.calibration import BINS, predict_all, tabulate_scores
 from bayesanno.criticism.predictive import predictive_check
-from bayesanno.data.counts import CountData
 from bayesanno.fits.storage import is_tree
 from bayesanno.fits.view import FitView, parts_of
 from bayesanno.graph.functions import unconstrain
@@ -37,6 +36,7 @@ from bayesanno.inference.log_likelihood import leave_one_out
 from bayesanno.inference.modes.bridge import LogIntegral, estimate_log_integral
 from bayesanno.inference.modes.search import compile_model
 from bayesanno.modeling.class_prior import weights_of
+from bayesanno.modeling.item_types import ItemTypeModel
 
 
 def compare(
@@ -108,7 +108,7 @@ def compare(
             notes.append(f"elpd_loo: {counted(high, 'item')} with a Pareto k above {MAX_PARETO_K}")
         if view.yields == "approximation":
             notes.append(f"elpd_loo: by {view.tree.attrs['method']}, an approximation; if too narrow, it is too high")
-        is_of_counts = view.model.data_class is CountData
+        is_of_counts = isinstance(view.model, ItemTypeModel)
         types = {"types": len(view.model.states(view.data))} if is_of_counts else {}
         row: dict[str, Any] = {"name": name, "model": view.model.name, **types, "method": view.tree.attrs["method"]}
         row |= {"elpd_loo": float(elpd.elpd), "se": float(elpd.se), "p_loo": float(elpd.p)}

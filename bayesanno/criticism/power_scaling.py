@@ -35,6 +35,7 @@ from bayesanno.analysis.parameters import require_draws
 from bayesanno.analysis.views import view_for_table
 from bayesanno.criticism.sbc import gives_labels
 from bayesanno.fits.view import FitView
+from bayesanno.modeling.latents import Discrete, require_latents
 from bayesanno.modeling.posterior import compile_formula
 from bayesanno.simulation.quantities import ACCURACY, CLASS_SHARE, ModelDraws, class_shares, describe_annotators
 
@@ -162,8 +163,9 @@ def label_power_scaling(
     >>> ba.criticism.label_power_scaling(fit).query("abs(doublings) < 1")  # doctest: +SKIP
     """
     view = require_draws(view_for_table(fit, from_draws=True), "power-scaling")
+    require_latents(view.model, view.data, "labels", "label_power_scaling")
     found = view.model.latents(view.data)
-    if len(found) > 1 or found[0].dim != "true_class":
+    if len(found) > 1 or not isinstance(found[0], Discrete):
         raise FitError(f"power-scaling of labels needs a model with the label as its one latent, not {view.model.name}")
     scaled = _log_densities(view, _scaled_priors(view, prior_var_names))
     n = scaled["prior"].size

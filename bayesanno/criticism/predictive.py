@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 
 import numpy as np
@@ -28,15 +28,14 @@ from bayesanno.agreement.histograms import log_binomial_coefficients, measure_ch
 from bayesanno.analysis.parameters import describe_draws, require_draws
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.counts import CountData
-from bayesanno.data.dimensions import MultiAnnotationData
-from bayesanno.data.labelled import count_cells, divide
+from bayesanno.data.labelled import divide
 from bayesanno.fits.view import FitView
 from bayesanno.inference.log_likelihood import compute_log_likelihood
-from bayesanno.modeling.data_adapters import DATA_ADAPTERS
+from bayesanno.modeling.item_types import ItemTypeModel
+from bayesanno.modeling.kinds import kind_of
+from bayesanno.modeling.kinds.base import AnswerTable, Statistic, measure_distance
 from bayesanno.modeling.posterior import compile_formula, take_draws
 from bayesanno.simulation.quantities import ModelDraws, ask, draw_prior, replicate
-from bayesanno.simulation.statistics import AnswerTable, Statistic, histogram, measure_distance, tables_of
 
 
 def expected_by_type(drawn: ModelDraws) -> np.ndarray:
@@ -46,7 +45,7 @@ def expected_by_type(drawn: ModelDraws) -> np.ndarray:
     """
     trials = int(drawn.data.trials[0])
     bins = np.arange(trials + 1)
-    every = CountData(items=tuple(map(str, bins)), successes=bins, trials=np.full_like(bins, trials))
+    every = replace(drawn.data, items=tuple(map(str, bins)), successes=bins, trials=np.full_like(bins, trials))
     logs = np.array(list(compile_formula(*drawn._replace(data=every)).log_joint()))  # (draw, bin, type)
     joint = np.exp(logs.swapaxes(1, 2) + log_binomial_coefficients(trials))
     return drawn.data.n_items * joint / joint.sum(axis=(1, 2), keepdims=True)  # removes rounding errors
@@ -200,7 +199,8 @@ def predictive_check(
     if not prior:
         require_draws(view, "a predictive check")
     model, data, rng = view.model, view.data, np.random.default_rng(random_seed)
-    chosen = [choose_statistics(table, statistic) for table in tables_of(data)]  # refused before anything is drawn
+    tables = kind_of(model).tables(data)
+    chosen = [choose_statistics(table, statistic) for table in tables]  # refused before anything is drawn
     draws = draw_prior(model, data, replicates, rng) if prior else take_draws(view.posterior, replicates)
     return check_draws(ModelDraws(model, data, draws, view.known), chosen, rng, ci_prob, ci_kind)
 
@@ -246,7 +246,7 @@ def add_predictions(
     view = view_for_table(fit, from_draws=True)
     require_draws(view, "posterior predictions")
     rng, whole = np.random.default_rng(random_seed), view.tree.copy()
-    observed = DATA_ADAPTERS[view.model.data_class].observed
+    observed = kind_of(view.model).observed
     dims = ("chain", "draw", *whole["observed_data"][observed].dims)
     prior = draw_prior(view.model, view.data, replicates, rng).assign_coords(chain=[0], draw=np.arange(replicates))
     shared = {name: values for name, values in view.posterior.coords.items() if name not in ("chain", "draw")}
@@ -279,7 +279,9 @@ def item_predictions(fit: xr.DataTree | FitView, *, random_seed: int | None = No
     Raises
     ------
     FitError
-        If the fit is one point, holds no data, or has several dimensions.
+        If the fit is one point, or holds no data.
+    DataError
+        If the fit has several dimensions.
 
     Examples
     --------
@@ -293,20 +295,12 @@ def item_predictions(fit: xr.DataTree | FitView, *, random_seed: int | None = No
     check_seed(random_seed)
     view = view_for_table(fit, from_draws=True)
     require_draws(view, "predictions of items")
-    if isinstance(view.data, MultiAnnotationData):
-        raise FitError("items of several dimensions have no one number: fit each dimension alone")
-    data, rng = view.data, np.random.default_rng(random_seed)
-    observed_name = DATA_ADAPTERS[view.model.data_class].observed
-    of_counts = isinstance(data, CountData)
-
-    def measure(answers: np.ndarray) -> np.ndarray:
-        return answers if of_counts else count_cells(data.item, answers, (data.n_items, data.n_labels)).max(axis=1)
-
-    log_likelihood = compute_log_likelihood(view)["log_likelihood"].to_dataset()[observed_name]
+    data, kind, rng = view.data, kind_of(view.model), np.random.default_rng(random_seed)
+    name, measure = kind.item_statistic(data)
+    log_likelihood = compute_log_likelihood(view)["log_likelihood"].to_dataset()[kind.observed]
     drawn = ModelDraws(view.model, data, view.posterior, view.known)
     predicted = np.array([measure(answers) for answers, _ in replicate(drawn, rng)])
-    observed = measure(view.tree["observed_data"].to_dataset()[observed_name].values)
-    name = observed_name if of_counts else "most_votes"
+    observed = measure(view.tree["observed_data"].to_dataset()[kind.observed].values)
     groups = {
         "log_likelihood": log_likelihood,
         "posterior_predictive": log_likelihood.copy(data=predicted.reshape(log_likelihood.shape)),
@@ -330,11 +324,11 @@ def check_draws(
     chosen : sequence of mapping of name to Statistic
         The statistics for each table of the data.
     """
-    adapter = DATA_ADAPTERS[drawn.model.data_class]
-    observed = adapter.arrays(drawn.data, adapter.find_patterns(drawn.data, collapse=False))[adapter.values].values
+    kind = kind_of(drawn.model)
+    observed = kind.arrays(drawn.data, kind.find_patterns(drawn.data, collapse=False))[kind.values].values
     asked = [
         (table, name, one)
-        for table, statistics in zip(tables_of(drawn.data), chosen, strict=True)
+        for table, statistics in zip(kind.tables(drawn.data), chosen, strict=True)
         for name, one in statistics.items()
     ]
     measured = [
@@ -346,7 +340,7 @@ def check_draws(
         seen, replicated = np.asarray(values[0], dtype=float), np.array(values[1:], dtype=float)  # (replicate, of)
         rows = _tabulate(one, seen, replicated)
         if rows["level"].iloc[0] == EACH:
-            if table.statistics[name] is histogram:
+            if isinstance(drawn.model, ItemTypeModel) and name == table.votes:
                 expected = expected_by_type(drawn).sum(axis=1)  # (draw, bin)
                 far = measure_chi_square(seen, expected), measure_chi_square(replicated, expected)
             else:

@@ -9,9 +9,7 @@ The invariant: the rows of a model depend only on the model, the design and the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import singledispatch
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,19 +17,16 @@ from bayesanno._core.intervals import CiKind, choose_interval
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.messages import DataError, FitError, counted, show_rows
 from bayesanno._core.validate import check_at_least, check_seed
-from bayesanno.agreement.vote import split_vote
 from bayesanno.analysis.parameters import describe_draws
-from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.counts import CountData
-from bayesanno.data.described import split_dimensions
-from bayesanno.data.dimensions import MultiAnnotationData, join_dimensions
+from bayesanno.data.described import require_kind
 from bayesanno.modeling.base import AnnotationModel, require_data
-from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.item_types import ItemTypeModel
+from bayesanno.modeling.kinds import Data, kind_of
+from bayesanno.modeling.kinds.base import AnswerTable
+from bayesanno.modeling.latents import Discrete
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation import quantities as of_annotators
 from bayesanno.simulation.quantities import draws_of_prior, replicate
-from bayesanno.simulation.statistics import OF_COUNTS, AnswerTable, Statistic, tables_of, unanimous
 
 type Measure = Callable[[np.ndarray, np.ndarray], float]  # from the states of items, and the answers
 type Row = tuple[str, str, str, np.ndarray]  # dimension, quantity, of what, the values
@@ -126,7 +121,9 @@ def describe_prior(
     if not named:
         raise FitError("models is empty: give at least one model")
     chosen = {name: get_model(model) for name, model in named.items()}
-    asked = without_truth(design)
+    first = kind_of(next(iter(chosen.values())))
+    require_kind(design, first.data_class, "a study of priors")
+    asked = first.without_truth(design)
     for model in chosen.values():
         require_data(model, asked)
         require_own_prior(model)
@@ -139,7 +136,7 @@ def describe_prior(
             rows.append(row | {what: value.item() for what, value in described.items()})
             drawn.append(values)
     table = pd.DataFrame(rows)
-    if not isinstance(asked, MultiAnnotationData):
+    if not any(table["dimension"]):
         table = table.drop(columns="dimension")
     return PriorDescription(table=table, drawn=tuple(drawn))
 
@@ -153,25 +150,13 @@ def require_own_prior(model: AnnotationModel) -> None:
         )
 
 
-@singledispatch
-def without_truth(design: Any) -> Any:
-    """Return a design without gold and controls."""
-    return design
-
-
-@without_truth.register(AnnotationData)
-@without_truth.register(MultiAnnotationData)
-def _(design: Any) -> Any:
-    return join_dimensions({name: replace(one, gold={}, controls={}) for name, one in split_dimensions(design).items()})
-
-
 def _describe(model: AnnotationModel, design: Data, n: int, rng: np.random.Generator) -> Iterator[Row]:
     """Yield the rows of one model, dimension by dimension."""
     drawn = draws_of_prior(model, design, n, rng)
     counted = _count_in_replicates(drawn, rng)
-    for table in tables_of(design):
+    for table in kind_of(model).tables(design):
         one = table.dimension
-        if isinstance(table.data, AnnotationData):
+        if hasattr(table.data, "labels"):
             yield from _of_annotators(drawn, table)
         yield from (row for row in counted if row[0] == one)
     if isinstance(model, ItemTypeModel):
@@ -220,53 +205,17 @@ def _of_types(model: ItemTypeModel, drawn: of_annotators.ModelDraws) -> Iterator
 
 def _count_in_replicates(drawn: of_annotators.ModelDraws, rng: np.random.Generator) -> list[Row]:
     """Return the quantities counted in answers drawn for the design, one table of answers per draw."""
-    model, design = drawn.model, drawn.data
+    model, design, kind = drawn.model, drawn.data, kind_of(drawn.model)
+    latents = [latent for latent in model.latents(design) if latent.kind == "labels"]
+    names = {latent.name: latent.states for latent in latents if isinstance(latent, Discrete)}
     asked = [
         (number, table, quantity, measure)
-        for number, table in enumerate(tables_of(design))
-        for quantity, measure in _choose_measures(model, design, table).items()
+        for number, table in enumerate(kind.tables(design))
+        for quantity, measure in kind.find_measures(table, names.get(table.dimension)).items()
     ]
     found = []  # (draw, quantity)
     for answers, states in replicate(drawn, rng):
-        of_each = states.reshape(len(model.latents(design)), -1)  # (latent, item)
+        of_each = states.reshape(max(1, len(model.latents(design))), -1)  # (latent, item)
         found.append([measure(of_each[number], answers[table.own]) for number, table, _, measure in asked])
     values = np.array(found).T
     return [(table.dimension, quantity, "", own) for (_, table, quantity, _), own in zip(asked, values, strict=True)]
-
-
-def _choose_measures(model: AnnotationModel, design: Any, table: AnswerTable) -> dict[str, Measure]:
-    """Return the quantities that can be counted in a table of answers."""
-    if isinstance(table.data, CountData):
-        return _measures_of_counts(table.data)
-    data: AnnotationData = table.data
-    measures = {"unanimous": _measure_by(unanimous(data))} if (data.votes.sum(axis=1) >= 2).any() else {}
-    if not of_annotators.says_labels(model, design):
-        return measures
-    latent = next(one for one in model.latents(design) if one.name == table.dimension)
-    code_of = np.array([data.labels.index(name) if name in data.labels else -1 for name in latent.states])
-    class_of = np.array([data.classes.index(name) if name in data.classes else -1 for name in latent.states])
-    answered = np.unique(data.item)
-
-    def right(state: np.ndarray, label: np.ndarray) -> float:
-        return float((code_of[state][data.item] == label).mean())
-
-    def vote_right(state: np.ndarray, label: np.ndarray) -> float:
-        truth = class_of[state][answered]
-        hit = split_vote(replace(data, label=label))[answered, truth]
-        return float((hit * (truth >= 0)).mean())  # a true label outside the labels gets no votes
-
-    return {"right": right, "vote_right": vote_right, **measures}
-
-
-def _measures_of_counts(data: CountData) -> dict[str, Measure]:
-    measures = {name: _measure_by(OF_COUNTS[name](data)) for name in ("positive_share", "spread")}
-    several = data.trials >= 2
-    if several.any():
-        trials = data.trials[several]
-        measures["unanimous"] = lambda _, successes: float(np.isin(successes[several] / trials, (0, 1)).mean())
-    return measures
-
-
-def _measure_by(statistic: Statistic) -> Measure:
-    """Return a measure of the answers alone from a statistic that is a single number."""
-    return lambda _, answers: float(statistic.measure(answers).item())

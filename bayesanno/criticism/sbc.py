@@ -65,7 +65,8 @@ from bayesanno.inference.fit import fit
 from bayesanno.inference.relabelling import permute_classes
 from bayesanno.inference.split import combine_modes
 from bayesanno.modeling.base import AnnotationModel, require_data
-from bayesanno.modeling.data_adapters import Data
+from bayesanno.modeling.kinds import Data
+from bayesanno.modeling.latents import Discrete
 from bayesanno.modeling.posterior import compile_formula
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation.quantities import says_labels
@@ -103,8 +104,8 @@ def collect_warnings() -> Iterator[list[str]]:
 
 
 def gives_labels(model: AnnotationModel, data: Any) -> bool:
-    """Return whether a model takes annotations and gives each item one of their labels."""
-    return model.data_class is AnnotationData and says_labels(model, data)
+    """Return whether a model gives each item one label."""
+    return says_labels(model, data) and len(model.latents(data)) == 1
 
 
 def run_all[T, R](
@@ -277,11 +278,12 @@ def _keep_states(view: FitView, state: np.ndarray) -> xr.Dataset:
     """Return the state probabilities and the true states of items that are not controls."""
     each, given = view.model.latents(view.data), getattr(view.data, "controls", {})
     free = [number for number, item in enumerate(view.data.items) if item not in given]
-    names = list(dict.fromkeys(name for latent in each for name in latent.states))
-    if len(names) == 1:
+    names = list(dict.fromkeys(name for latent in each if isinstance(latent, Discrete) for name in latent.states))
+    if len(names) <= 1:
         return xr.Dataset()
     kept = []
     for latent, true in zip(each, state.reshape(len(each), -1), strict=True):
+        assert isinstance(latent, Discrete)
         probability = view.latents[latent.name][PROBABILITY].transpose("item", latent.dim)
         if view.model.is_exchangeable(view.data):
             probability = _share_among_classes(probability, view.posterior["true_class"].values)

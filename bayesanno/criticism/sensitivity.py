@@ -27,6 +27,7 @@ from bayesanno.fits.storage import load, save
 from bayesanno.fits.view import part_of, view_of
 from bayesanno.inference.methods import choose_method
 from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.latents import require_latents
 from bayesanno.modeling.registry import get_model
 
 DIAGNOSTICS = ("max_rhat", "min_ess_bulk", "divergences")
@@ -165,10 +166,11 @@ def sensitivity(
 
 
 def require_labels(model: AnnotationModel, data: Any) -> None:
-    """Raise a FitError if a model gives no labels, or a DataError if it cannot be fitted to these data."""
+    """Raise a FitError unless a model gives each item one label, or a DataError if it cannot be fitted to the data."""
     model.check(data)
+    require_latents(model, data, "labels", "sensitivity")
     if not gives_labels(model, data):
-        raise FitError(f"sensitivity is for models of labels, and {model.name} gives no labels")
+        raise FitError(f"sensitivity is for models of one label of each item, and {model.name} gives several")
 
 
 def lay_out_grid(

@@ -324,6 +324,11 @@ class AnnotationData(Labelled):
         """Number of annotations."""
         return int(self.item.size)
 
+    @property
+    def n_gold(self) -> int:
+        """The number of items with a known true label, for evaluation."""
+        return len(self.gold)
+
     @cached_property
     def by_annotator(self) -> Codes:
         """The number of annotations by each annotator; shape (annotator,)."""

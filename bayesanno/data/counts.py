@@ -103,6 +103,10 @@ class CountData(Described):
             f"{self.successes.sum():,} of them {positive}"
         )
 
+    def about(self) -> dict[str, Any]:
+        """Return the numbers that run.json has of the data."""
+        return {"items": self.n_items, "trials": int(self.trials.sum()), "successes": int(self.successes.sum())}
+
     def to_frame(self) -> pd.DataFrame:
         """Return the counts as a table that `read_counts` reads: item, successes, trials.
 

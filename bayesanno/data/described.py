@@ -30,6 +30,10 @@ class Described(ABC):
         """Return a one-line description."""
 
     @abstractmethod
+    def about(self) -> dict[str, Any]:
+        """Return the numbers and names that run.json has of the data."""
+
+    @abstractmethod
     def _facts(self) -> list[tuple[str, str]]:
         """Return the rows of the notebook table."""
 

@@ -147,6 +147,13 @@ class MultiAnnotationData(Described):
             f"{enumerated(self.dimensions)}"
         )
 
+    def about(self) -> dict[str, Any]:
+        """Return the numbers and names that run.json has of the data."""
+        parts = {name: part.about() for name, part in self.by_dimension.items()}
+        whole = {"items": self.n_items, "annotators": self.n_annotators, "annotations": self.n_annotations}
+        by_dimension = ("labels", "label_names", "gold")
+        return whole | {key: {name: about[key] for name, about in parts.items()} for key in by_dimension}
+
     def _facts(self) -> list[tuple[str, str]]:
         return [
             ("annotations", f"{self.n_annotations:,}"),

@@ -70,6 +70,10 @@ class Labelled(InEitherOrder, Described):
             """The number of annotations by each annotator; shape (annotator,)."""
 
         @property
+        def n_gold(self) -> int:
+            """The number of items with a known true label, for evaluation."""
+
+        @property
         def controls(self) -> Mapping[str, str]:
             """Known true labels that enter the likelihood as constraints."""
 
@@ -159,6 +163,20 @@ class Labelled(InEitherOrder, Described):
                 f"{left}, since {listed(self.unsure)} {verb} declared as unsure: a model needs at least two; if "
                 f"others were possible but never used, declare them with {option('labels')}"
             )
+
+    def about(self) -> dict[str, Any]:
+        """Return the numbers and names that run.json has of the data."""
+        columns = {of: getattr(self, of, {}) for of in ("item_columns", "annotator_columns")}
+        return {
+            "items": self.n_items,
+            "annotators": len(self.annotators),
+            "labels": self.n_labels,
+            "annotations": int(self.by_annotator.sum()),
+            "label_names": list(self.labels),
+            **({"unsure": list(self.unsure)} if self.unsure else {}),
+            "gold": self.n_gold,
+            **{of: {name: one.describe() for name, one in found.items()} for of, found in columns.items() if found},
+        }
 
     def _facts(self) -> list[tuple[str, str]]:
         return [

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -140,3 +141,42 @@ def match_answers(item: np.ndarray, annotator: np.ndarray) -> tuple[np.ndarray, 
     right = left + 1 + np.arange(left.size) - np.repeat(np.cumsum(after) - after, after)
     other = annotator[left] != annotator[right]
     return order[left[other]], order[right[other]]
+
+
+@dataclass(frozen=True)
+class Links:
+    """Which annotators are linked by shared items, among some items or all.
+
+    Attributes
+    ----------
+    leader : array of int, shape (annotator,)
+        The first annotator in an annotator's group.
+    checks : bool
+        Whether any item has more than one annotator.
+    """
+
+    leader: np.ndarray
+    checks: bool
+
+    def __add__(self, other: Self) -> Self:
+        everybody = np.arange(self.leader.size)
+        edges = np.concatenate([everybody, everybody]), np.concatenate([self.leader, other.leader])
+        return type(self)(_find_leaders(*edges, self.leader.size), self.checks or other.checks)
+
+
+def link_annotators(item: np.ndarray, annotator: np.ndarray, n_items: int, n_annotators: int) -> Links:
+    """Return which annotators are linked by annotations (annotation,)."""
+    of_item = np.full(n_items, -1)
+    of_item[item] = annotator  # one annotator of each item, to whom its others are linked
+    links = annotator != of_item[item]
+    leader = _find_leaders(annotator[links], of_item[item[links]], n_annotators)
+    return Links(leader, bool(links.any()))
+
+
+def _find_leaders(one: np.ndarray, other: np.ndarray, size: int) -> np.ndarray:
+    """Return the first node that is connected to each node."""
+    import scipy.sparse as sp
+
+    graph = sp.coo_array((np.ones(one.size), (one, other)), shape=(size, size))
+    piece = sp.csgraph.connected_components(graph, directed=False)[1]
+    return np.unique(piece, return_index=True)[1][piece]

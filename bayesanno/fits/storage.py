@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import gc
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import singledispatch
+from collections.abc import Mapping
 from importlib.metadata import version
-from itertools import compress
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,81 +14,21 @@ import numpy as np
 from bayesanno._core.files import write_whole
 from bayesanno._core.lazy import pm, xr
 from bayesanno._core.messages import DataFileError, FitError, option
-from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.columns import Column
-from bayesanno.data.counts import CountData
-from bayesanno.data.described import freeze
-from bayesanno.data.dimensions import MultiAnnotationData, name_own
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import terms_of
-from bayesanno.modeling.data_adapters import DATA_ADAPTERS, Data
+from bayesanno.modeling.kinds import Data, kind_of
+from bayesanno.modeling.kinds.annotations import IN_ORDER, is_in_order, read_names
 from bayesanno.modeling.registry import get_model
 
 MAX_GROUP_BYTES = 2 * 2**30  # larger groups, with one number per draw and item, are made only on request
 LARGE_FIT = 32 * 2**20  # bytes
-IS_NO_CLASS = "unsure"  # whether a response is not a class; stored only if there is one
-IN_ORDER = "order_declared"  # whether an order of the labels was declared; stored only if it was
-SIDE, SWAPPED = "side", "annotation_swapped"  # 1 and 2 for the labels of the sides; stored only for comparisons
-COLUMNS = {"item": "item_columns", "annotator": "annotator_columns"}  # groups, and fields of the data; only if any
-KNOWN = {"gold": "gold", "control": "controls"}  # known labels of items: the variable, and the field of the data
 
 
-@singledispatch
 def data_groups(data: Any) -> dict[str, xr.Dataset]:
-    """Return data as the groups `observed_data` and `constant_data` of a fit; `data_of` restores them.
-
-    Each kind of data is written by a function registered here, and read by its entry in `READERS`.
-    """
-    raise TypeError(f"no kind of data: {type(data).__name__}")
-
-
-@data_groups.register(AnnotationData)
-def _(data: AnnotationData) -> dict[str, xr.Dataset]:
-    variables: dict[str, Any] = {name: ("item", _known_of(data, field)) for name, field in KNOWN.items()}
-    if data.unsure:
-        variables[IS_NO_CLASS] = ("response", [name in data.unsure for name in data.labels])
-    if data.order_declared:
-        variables[IN_ORDER] = ((), True)
-    if data.sides:
-        place = {name: 1 + at for at, name in enumerate(data.sides)}
-        variables[SIDE] = ("response", [place.get(name, 0) for name in data.labels])
-        variables[SWAPPED] = ("annotation", data.swapped)
-    groups = _annotation_groups([data], variables, {"response": list(data.labels)})
-    return groups | {group: _columns_group(data, of) for of, group in COLUMNS.items() if getattr(data, group)}
-
-
-def _columns_group(data: AnnotationData, of: str) -> xr.Dataset:
-    """Return a variable for each column of items or annotators, named by number, since names may be arbitrary."""
-    group = xr.Dataset(coords={of: list(getattr(data, f"{of}s"))})
-    for at, (name, one) in enumerate(getattr(data, COLUMNS[of]).items()):
-        about = {"name": name, "levels": json.dumps(one.levels), "mean": one.mean, "sd": one.sd}
-        group[f"column_{at}"] = (of, one.values, about)
-    return group
-
-
-def _read_columns(group: xr.Dataset) -> dict[str, Column]:
-    columns = {}
-    for one in group.data_vars.values():
-        levels, mean, sd = tuple(json.loads(one.attrs["levels"])), float(one.attrs["mean"]), float(one.attrs["sd"])
-        columns[one.attrs["name"]] = Column(freeze(one.values.copy()), levels, mean, sd)
-    return columns
-
-
-@data_groups.register(MultiAnnotationData)
-def _(data: MultiAnnotationData) -> dict[str, xr.Dataset]:
-    names, parts = data.dimensions, list(data.by_dimension.values())
-    of = np.repeat(np.arange(len(parts)), [part.n_annotations for part in parts])
-    known = {name: (("dimension", "item"), [_known_of(part, field) for part in parts]) for name, field in KNOWN.items()}
-    responses = {name_own("response", name): list(part.labels) for name, part in data.by_dimension.items()}
-    variables: dict[str, Any] = {"annotation_dimension": ("annotation", of), **known}
-    if any(part.order_declared for part in parts):
-        variables[IN_ORDER] = ("dimension", [part.order_declared for part in parts])
-    return _annotation_groups(parts, variables, {"dimension": list(names), **responses})
-
-
-@data_groups.register(AnnotationTotals)
-def _(data: AnnotationTotals) -> dict[str, xr.Dataset]:
+    """Return data as groups of a fit, `constant_data` among them, which `data_of` or `totals_of` restores."""
+    if not isinstance(data, AnnotationTotals):
+        return kind_of(data).to_groups(data)
     variables = {
         "n_annotations": ("annotator", data.by_annotator),
         "label_shares": ("response", data.label_shares),
@@ -102,89 +39,6 @@ def _(data: AnnotationTotals) -> dict[str, xr.Dataset]:
     }
     coords = {"annotator": list(data.annotators), "response": list(data.labels)}
     return {"constant_data": xr.Dataset(variables, coords=coords)}
-
-
-@data_groups.register(CountData)
-def _(data: CountData) -> dict[str, xr.Dataset]:
-    groups = {"observed_data": "successes", "constant_data": "trials"}
-    coords = {"item": list(data.items)}
-    return {group: xr.Dataset({of: ("item", getattr(data, of))}, coords=coords) for group, of in groups.items()}
-
-
-def _known_of(data: AnnotationData, field: str) -> list[str]:
-    """Return the gold label, or the control, of each item; "" without one."""
-    return [getattr(data, field).get(item, "") for item in data.items]
-
-
-def _annotation_groups(
-    parts: list[AnnotationData], variables: Mapping[str, Any], coords: Mapping[str, list[str]]
-) -> dict[str, xr.Dataset]:
-    """Return the annotations of one or several dimensions, concatenated, with the other data of items."""
-    long = {name: np.concatenate([getattr(one, name) for one in parts]) for name in ("item", "annotator", "label")}
-    constant = {f"annotation_{name}": ("annotation", long[name]) for name in ("item", "annotator")}
-    names = {"item": list(parts[0].items), "annotator": list(parts[0].annotators)}
-    return {
-        "observed_data": xr.Dataset({"annotations": ("annotation", long["label"])}),
-        "constant_data": xr.Dataset({**constant, **variables}, coords={**names, **coords}),
-    }
-
-
-def _read_annotations(observed: xr.Dataset, constant: xr.Dataset) -> AnnotationData:
-    labels = _names(constant, "response")
-    is_none = constant[IS_NO_CLASS].values if IS_NO_CLASS in constant else np.zeros(len(labels), dtype=bool)
-    table = _read_table(observed, constant, labels, unsure=tuple(compress(labels, is_none)))
-    if SIDE not in constant:
-        return table
-    side = list(constant[SIDE].values)
-    return replace(table, sides=(labels[side.index(1)], labels[side.index(2)]), swapped=constant[SWAPPED].values)
-
-
-def _read_dimensions(observed: xr.Dataset, constant: xr.Dataset) -> MultiAnnotationData:
-    dimension = constant["annotation_dimension"].values  # (annotation,)
-    parts = {}
-    for code, name in enumerate(_names(constant, "dimension")):
-        own = {"annotation": np.flatnonzero(dimension == code)}
-        labels = _names(constant, name_own("response", name))
-        parts[name] = _read_table(observed.isel(own), constant.isel(own | {"dimension": code}), labels)
-    return MultiAnnotationData(by_dimension=parts)
-
-
-def _read_table(
-    observed: xr.Dataset, constant: xr.Dataset, labels: tuple[str, ...], unsure: tuple[str, ...] = ()
-) -> AnnotationData:
-    """Return one table of annotations from groups that contain only this table."""
-    items = _names(constant, "item")
-    known: dict[str, Any] = {}
-    for name, field in KNOWN.items():
-        pairs = zip(items, map(str, constant[name].values), strict=True)
-        known[field] = {item: label for item, label in pairs if label}
-    return AnnotationData(
-        item=constant["annotation_item"].values,
-        annotator=constant["annotation_annotator"].values,
-        label=observed["annotations"].values,
-        items=items,
-        annotators=_names(constant, "annotator"),
-        labels=labels,
-        unsure=unsure,
-        order_declared=_is_in_order(constant),
-        **known,
-    )
-
-
-def _is_in_order(constant: xr.Dataset) -> bool:
-    return IN_ORDER in constant and bool(constant[IN_ORDER])
-
-
-def _read_counts(observed: xr.Dataset, constant: xr.Dataset) -> CountData:
-    items = _names(constant, "item")
-    return CountData(items=items, successes=observed["successes"].values, trials=constant["trials"].values)
-
-
-READERS: dict[type, Callable[[xr.Dataset, xr.Dataset], Any]] = {
-    AnnotationData: _read_annotations,
-    MultiAnnotationData: _read_dimensions,
-    CountData: _read_counts,
-}
 
 
 def groups_by_dimension(group: str, parts: Mapping[str, xr.Dataset]) -> dict[str, xr.Dataset]:
@@ -199,7 +53,7 @@ def read_by_dimension(fit: xr.DataTree, group: str) -> dict[str, xr.Dataset]:
 
 
 def data_of(fit: xr.DataTree) -> Any:
-    """Return the data of a fit: AnnotationData, CountData or MultiAnnotationData, depending on its model.
+    """Return the data of a fit, of the kind that its model takes.
 
     Raises
     ------
@@ -209,13 +63,11 @@ def data_of(fit: xr.DataTree) -> Any:
     require_fit(fit)
     if is_on_dask(fit):
         refuse_items()
-    read = READERS[model_of(fit).data_class]
+    groups = {name: group.to_dataset() for name, group in fit.children.items() if not group.children}
     try:
-        data = read(fit["observed_data"].to_dataset(), fit["constant_data"].to_dataset())
+        return kind_of(model_of(fit)).from_groups(groups)
     except KeyError as error:
         raise FitError(f"the data of this fit are incomplete: {str(error.args[0]).split('.')[0]}") from None
-    columns = {name: _read_columns(fit[name].to_dataset()) for name in COLUMNS.values() if name in fit.children}
-    return replace(data, **columns) if columns else data
 
 
 def is_on_dask(fit: xr.DataTree) -> bool:
@@ -235,20 +87,16 @@ def totals_of(fit: xr.DataTree) -> AnnotationTotals:
     """Return the totals of the data, for a fit that holds no data."""
     constant = fit["constant_data"].to_dataset()
     return AnnotationTotals(
-        annotators=_names(constant, "annotator"),
-        labels=_names(constant, "response"),
+        annotators=read_names(constant, "annotator"),
+        labels=read_names(constant, "response"),
         n_items=int(constant["n_items"]),
         by_annotator=constant["n_annotations"].values,
         label_shares=constant["label_shares"].values,
         label_alphas=constant["label_alphas"].values,
         n_gold=int(constant["n_gold"]),
         hash=fit.attrs["data_hash"],
-        order_declared=_is_in_order(constant),
+        order_declared=is_in_order(constant),
     )
-
-
-def _names(dataset: xr.Dataset, dim: str) -> tuple[str, ...]:
-    return tuple(str(name) for name in dataset[dim].values)
 
 
 def model_of(fit: xr.DataTree) -> AnnotationModel:
@@ -379,11 +227,11 @@ def require_tree(fit: Any) -> None:
 def require_fit(fit: xr.DataTree) -> None:
     """Raise a FitError if the tree is not a fit by bayesanno."""
     require_tree(fit)
-    groups = ["posterior", "constant_data", *([] if is_on_dask(fit) else ["latent", "observed_data"])]
+    groups = ["posterior", "constant_data", *([] if is_on_dask(fit) else ["observed_data"])]
     missing = [group for group in groups if group not in fit.children]
     if missing or "model" not in fit.attrs:
         raise FitError(f"this is not a fit by bayesanno: it lacks {', '.join(missing) or 'the name of its model'}")
-    if "annotation_dimension" in fit["constant_data"] and not fit["latent"].children:
+    if "annotation_dimension" in fit["constant_data"] and "latent" in fit.children and not fit["latent"].children:
         raise FitError(
             "an older version of bayesanno made this fit, with names of dimensions inside names of variables: fit the "
             "data again"
@@ -395,4 +243,4 @@ def require_fit(fit: xr.DataTree) -> None:
 def log_likelihood_group(model: AnnotationModel, data: Data, posterior: xr.Dataset, values: np.ndarray) -> xr.Dataset:
     """Return log-likelihoods per draw and item, (chain, draw, item), as a group of a fit."""
     coords = {"chain": posterior["chain"].values, "draw": posterior["draw"].values, "item": list(data.items)}
-    return xr.Dataset({DATA_ADAPTERS[model.data_class].observed: (tuple(coords), values)}, coords=coords)
+    return xr.Dataset({kind_of(model).observed: (tuple(coords), values)}, coords=coords)

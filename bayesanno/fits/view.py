@@ -4,28 +4,21 @@ A part is one table of items with its posterior; each dimension is one part. `pa
 decisions, exports, plots, predictions and planning read labels by.
 
 The invariant: a view reflects one tree. It is made where a user passes in a fit, handed down, and discarded at the end
-of the call; nothing is kept between calls. Only `split_data` and `recode` depend on the kind of data: a new kind needs
-entries there, and possibly its own `FitPart`.
+of the call; nothing is kept between calls.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, singledispatch
+from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
 
 from bayesanno._core.lazy import pd, xr
-from bayesanno._core.messages import DataError, FitError, as_names, listed, option
-from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.columns import extend_columns
-from bayesanno.data.counts import CountData
+from bayesanno._core.messages import FitError, as_names, option
 from bayesanno.data.described import split_dimensions
-from bayesanno.data.dimensions import MultiAnnotationData, join_dimensions
-from bayesanno.data.frame import name_winners
-from bayesanno.data.labelled import divide
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.storage import (
     data_of,
@@ -40,13 +33,25 @@ from bayesanno.fits.storage import (
     totals_of,
 )
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.latents import ITEM_TYPE
+from bayesanno.modeling.kinds import kind_of
+from bayesanno.modeling.latents import (
+    CORRECT,
+    ENTROPY,
+    LABEL_PROBABILITY,
+    LOG_PROBABILITY,
+    MEAN,
+    PROBABILITY,
+    TRUE_CLASS,
+    measure_entropy,
+    require_latents,
+)
 
 LATENT = "latent"  # the group with the model's posterior of items
 LABELS = "labels"  # the group with adjusted or recalibrated probabilities of labels
 CHECK = "check"  # the group with the adjustment that the check of a fit suggests
 ADJUSTMENT = "adjustment"  # the group, and the attribute, of a fit whose labels were adjusted by its check
 RECALIBRATION = "recalibration"  # the group, and the attribute, of a fit whose labels were recalibrated
+PartKind = Literal["labels", "types", "values", "none"]
 Yields = Literal["mcmc", "approximation", "point", "combination"]
 
 
@@ -91,7 +96,7 @@ class FitView:
         require_fit(self.tree)
         if is_on_dask(self.tree):
             refuse_items()
-        return read_by_dimension(self.tree, LATENT)
+        return read_by_dimension(self.tree, LATENT) if LATENT in self.tree.children else {}
 
     @property
     def has_population(self) -> bool:
@@ -99,9 +104,9 @@ class FitView:
         return self.model.overrides("draw_annotators")
 
     @property
-    def has_severity(self) -> bool:
-        """Whether the annotators of the model have a severity, and noise of their own, in grades."""
-        return "severity" in self.posterior
+    def has_item_parameters(self) -> bool:
+        """Whether items have parameters of their own, which new items lack."""
+        return "item" in self.posterior.dims
 
     def derives(self, name: str) -> bool:
         """Whether the model derives a quantity of items or annotations of this name."""
@@ -177,67 +182,14 @@ def require_as_fitted(fit: xr.DataTree | FitView, what: str) -> FitView:
 
 # -------------------------------------------------------------------------------------------------- the parts of a fit
 
-# The variables in a fit's latent, of each dimension or of the only table, that tables read.
-PROBABILITY = "probability"  # (item, state)
-LOG_PROBABILITY = "log_probability"  # (item, state); precise even if the probability rounds to 1
-PROBABILITY_MCSE = "probability_mcse"  # (item, state)
-ENTROPY = "entropy"  # (item,), nats
-LABEL_PROBABILITY = "label_probability"  # (item, label), if the last state is that nobody gave the true label
-HARD = "hard"  # (item,), P(the item is of the hard type)
-CORRECT = "correct"  # (annotation,), P(the annotator is right), in models that infer it
-DIFFICULTY = "difficulty"  # (item,), the expected difficulty, if items have one
-
-
-def measure_entropy(probability: np.ndarray) -> np.ndarray:
-    """Return the entropy of posteriors (item, label), in nats; shape (item,)."""
-    from scipy.special import entr
-
-    return entr(probability).sum(axis=1)
-
-
-def tabulate_posterior(
-    items: Any,
-    states: Sequence[str],
-    probability: np.ndarray,
-    n_annotations: np.ndarray,
-    votes: np.ndarray | None,
-    *,
-    name: str = "label",
-    model: np.ndarray | None = None,
-) -> pd.DataFrame:
-    """Return the first columns of a table of labels, from posteriors (item, state), and votes (item, label) if any.
-
-    `model` are the model's own posteriors (item, state), if the others are adjusted or recalibrated.
-    """
-    best, entropy = probability.argmax(axis=1), measure_entropy(probability)
-    table = pd.DataFrame(
-        {
-            "item": pd.Series(items, dtype="str"),
-            name: pd.Series([states[state] for state in best], dtype="str"),
-            "probability": probability.max(axis=1),
-            "entropy": entropy,
-            "n_annotations": n_annotations,
-        }
-    )
-    for code, state in enumerate(states):
-        table[f"p[{state}]"] = probability[:, code]
-    if model is not None:
-        table["model_probability"] = model[np.arange(len(model)), best]
-        table[[f"model_p[{state}]" for state in states]] = model
-    if votes is not None:
-        table["weight"] = (1 - entropy / np.log(max(len(states), 2))).clip(0, 1)
-        said = votes[:, : len(states)]  # without unsure answers
-        table["agreement"] = divide(said[np.arange(len(said)), best], said.sum(axis=1))
-    return table
-
 
 @dataclass(frozen=True, eq=False)
 class FitPart:
-    """One table of items with the posterior of their states; this class is for annotations.
+    """One table of items with the posterior of what is unknown of them.
 
     Parameters
     ----------
-    data : AnnotationData, CountData or AnnotationTotals
+    data : data of any kind, or AnnotationTotals
         The table, or the totals of annotations on a cluster, without items.
     latent : xarray.Dataset
         The model's posterior of its items, under the names above.
@@ -269,13 +221,19 @@ class FitPart:
 
     @property
     def states(self) -> list[str]:
-        """The names of the columns of `posterior`."""
+        """The names of the columns of `posterior`; none if items have neither labels nor types."""
+        if self.kind not in ("labels", "types"):
+            return []
         return [str(state) for state in self.posterior[self.posterior.dims[1]].values]
 
     @property
-    def is_of_types(self) -> bool:
-        """Whether the states are item types, which have no gold."""
-        return ITEM_TYPE in self.posterior.dims
+    def kind(self) -> PartKind:
+        """What the model knows of items: the probabilities of labels or of item types, values, or nothing."""
+        if MEAN in self.latent:
+            return "values"
+        if PROBABILITY not in self.latent:
+            return "none"
+        return "labels" if TRUE_CLASS in self.latent[PROBABILITY].dims else "types"
 
     @property
     def best(self) -> np.ndarray:
@@ -308,38 +266,8 @@ class FitPart:
         return draws.sel(dimension=self.dimension) if "dimension" in draws.dims else draws
 
     def tabulate(self) -> pd.DataFrame:
-        """Return the label table, one row per item: the most probable label, or type, and the posterior of each."""
-        data, name = self.data, ITEM_TYPE if self.is_of_types else "label"
-        n_annotations = np.bincount(data.item, minlength=data.n_items)
-        votes = None if self.is_of_types else self.votes
-        model = None if self.labels is None else self.of_model.posterior.values
-        items, posterior = list(data.items), self.posterior.values
-        table = tabulate_posterior(items, self.states, posterior, n_annotations, votes, name=name, model=model)
-        if data.has_systems:
-            winners = name_winners(data, table["label"], range(data.n_items))
-            table.insert(2, "winner", pd.Series(winners, dtype="str"))
-        for what in (HARD, DIFFICULTY):
-            if what in self.latent:
-                table[what] = self.latent[what].values
-        if LABEL_PROBABILITY in self.latent:
-            table["p_none"] = self.probabilities[PROBABILITY].values[:, -1]
-        if self.gold:
-            table["gold"] = pd.Series([self.gold.get(item, "") for item in data.items], dtype="str")
-        return table
-
-
-class CountPart(FitPart):
-    """A table of successes and trials, without annotators and true labels."""
-
-    def tabulate(self) -> pd.DataFrame:
-        """Return the label table: the posterior of each type, and the counts."""
-        table = pd.DataFrame({"item": pd.Series(list(self.data.items), dtype="str")})
-        for code, state in enumerate(self.states):
-            table[f"p[{state}]"] = self.posterior.values[:, code]
-        table["successes"], table["trials"] = self.data.successes, self.data.trials
-        if HARD in self.latent:
-            table["hard"] = self.latent[HARD].values
-        return table
+        """Return a table with one row per item: the posterior of its states, and its answers."""
+        return kind_of(self.data).tabulate_items(self)
 
 
 # ----------------------------------------------------------------------------------------- the posterior of labels
@@ -391,87 +319,25 @@ def label_groups(parts: Sequence[FitPart]) -> dict[str, xr.Dataset]:
     return groups_by_dimension(LABELS, {part.dimension: part.labels for part in parts if part.labels is not None})
 
 
-# ---------------------------------------------------------------------------------------------- the kinds of data
+# ------------------------------------------------------------------------------------------------- all of a fit
 
 
-@singledispatch
 def split_data(data: Any, latents: Mapping[str, xr.Dataset]) -> list[FitPart]:
     """Return the parts of a fit's data, or of new data, each with the posterior of its own items."""
-    raise NotImplementedError(f"{type(data).__name__} has no tables: register it here")  # abstract
+    tables = split_dimensions(data).items()
+    return [FitPart(table, latents.get(dimension, xr.Dataset()), dimension) for dimension, table in tables]
 
 
-@split_data.register(AnnotationData)
-@split_data.register(MultiAnnotationData)
-def _(data: Any, latents: Mapping[str, xr.Dataset]) -> list[FitPart]:
-    return [FitPart(table, latents[dimension], dimension) for dimension, table in split_dimensions(data).items()]
-
-
-@split_data.register(CountData)
-def _(data: CountData, latents: Mapping[str, xr.Dataset]) -> list[FitPart]:
-    return [CountPart(data, latents[""])]
-
-
-@singledispatch
-def recode(known: Any, new: Any, model: AnnotationModel) -> Any:
-    """Return new data of the same kind as a fit's, with the codes of the fit's annotators and labels.
-
-    In a model with a population, new annotators come after those of the fit.
+def require(view: FitView, what: PartKind, who: str) -> list[FitPart]:
+    """Return the parts of a fit whose items have what a function, `who`, asks for.
 
     Raises
     ------
-    DataError
-        If a label, a dimension or (in models without a population) an annotator is not among those of the fit, or the
-        model cannot take the new items.
+    FitError
+        If the model of the fit knows something else of items, or nothing; the message names the table that has it.
     """
-    raise NotImplementedError(f"new data cannot be compared with {type(known).__name__}: register it")  # abstract
-
-
-@recode.register(AnnotationData)
-@recode.register(MultiAnnotationData)
-def _(known: Any, new: Any, model: AnnotationModel) -> Any:
-    before, now = split_dimensions(known), split_dimensions(new)
-    if set(before) != set(now):
-        raise DataError(
-            f"the dimensions of this fit are {listed(tuple(before))}, and the new data have "
-            f"{listed(tuple(now))}: give all of the fit's and no others"
-        )
-    takes_new = model.overrides("draw_annotators")
-    recoded = join_dimensions({name: _recode_table(part, now[name], takes_new) for name, part in before.items()})
-    model.check(recoded)
-    return recoded
-
-
-@recode.register(CountData)
-def _(known: CountData, new: CountData, model: AnnotationModel) -> CountData:
-    # One new item need not show all types: the model is checked with the new items and the fit's together.
-    items = (*new.items, *(f"{item} (of the fit)" for item in known.items))
-    successes, trials = (np.concatenate([getattr(data, of) for data in (new, known)]) for of in ("successes", "trials"))
-    model.check(CountData(items=items, successes=successes, trials=trials))
-    return new
-
-
-def _recode_table(known: AnnotationData, new: AnnotationData, takes_new_annotators: bool) -> AnnotationData:
-    codes, annotators = {}, known.annotators
-    if takes_new_annotators:
-        annotators += tuple(name for name in new.annotators if name not in set(known.annotators))
-    for what, names in (("annotator", annotators), ("label", known.labels)):
-        code_of = {name: code for code, name in enumerate(names)}
-        unknown = [name for name in getattr(new, f"{what}s") if name not in code_of]
-        if unknown:
-            raise DataError(
-                f"{what} {unknown[0]!r} is not among the {len(names)} {what}s of this fit: "
-                "leave those answers out, or fit again with them"
-            )
-        codes[what] = np.array([code_of[name] for name in getattr(new, f"{what}s")])[getattr(new, what)]
-    same = {name: getattr(known, name) for name in ("labels", "unsure", "order_declared")}
-    columns = dict(new.item_columns)
-    for name in columns.keys() & known.item_columns.keys():
-        columns[name] = columns[name].recode(known.item_columns[name], name)
-    columns_of = extend_columns(known.annotator_columns, known.n_annotators, len(annotators))
-    return replace(new, **codes, annotators=annotators, item_columns=columns, annotator_columns=columns_of, **same)
-
-
-# ------------------------------------------------------------------------------------------------- all of a fit
+    require_latents(view.model, view.named_data, what, who)
+    return parts_of(view)
 
 
 def parts_of(view: FitView, *, need_items: bool = True) -> list[FitPart]:

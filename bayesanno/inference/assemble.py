@@ -40,8 +40,8 @@ from bayesanno.inference.modes.record import record_modes
 from bayesanno.inference.relabelling import share_changed
 from bayesanno.inference.tempering import adjust, check_labels
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.findings import Finding, warn_of
+from bayesanno.modeling.kinds import Data
 from bayesanno.modeling.posterior import recover
 from bayesanno.simulation.quantities import ModelDraws
 
@@ -145,8 +145,8 @@ def finish(
         for path, group in check_labels(FitView(tree), parts, misfits).items():
             tree[path] = xr.DataTree(group)
         found["misfit"] = [one.found for one in misfits]
-        if found["misfit"] and "latent" in groups:
-            found["misfit"][0] |= measure_copying(data, groups["latent"])
+        if found["misfit"] and len(parts) == 1 and not is_on_dask(tree):
+            found["misfit"][0] |= measure_copying(parts[0])
     view = FitView(tree)
     if attrs["yields"] != "point":
         found["chance"] = find_chance(model, groups["posterior"], parts_of(view, need_items=False))

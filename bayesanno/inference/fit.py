@@ -6,7 +6,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 from bayesanno._core.lazy import import_when_called, pd, pm, xr
 from bayesanno._core.running import keep_keyboard_interrupt, one_blas_thread, status
 from bayesanno._core.validate import check_memory, check_seed, is_remote, known_seed, suggest_arguments
-from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.counts import CountData
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.graph.functions import plain_compiling
 from bayesanno.inference.assemble import compute, finish
@@ -26,8 +24,8 @@ from bayesanno.inference.relabelling import align_classes, require_class_matrice
 from bayesanno.inference.sampling.starts import Begin, check_initvals, choose_starts
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import terms_of
-from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.findings import warn_of
+from bayesanno.modeling.kinds import Data, kind_of
 from bayesanno.modeling.registry import get_model
 
 if TYPE_CHECKING:
@@ -36,10 +34,6 @@ if TYPE_CHECKING:
     from bayesanno.inference.dask.annotations import DaskAnnotations
     from bayesanno.io.sources import Source
 
-READERS: Mapping[type, Callable[[Any], Any]] = {
-    AnnotationData: import_when_called("bayesanno.io.read:read_annotations"),
-    CountData: import_when_called("bayesanno.io.counts:read_counts"),
-}
 allow_large_tasks = import_when_called("bayesanno.inference.dask.cluster:allow_large_tasks")
 
 SHARE_OF_GRADIENTS = 0.1  # budget of the search for modes, as a share of the method's gradients
@@ -208,9 +202,7 @@ def fit(
 def _require_answers(model: AnnotationModel, data: Any, method: str, client: Client | None) -> Any:
     """Return the data to fit: those in memory if the model takes them, or those on a Dask cluster."""
     if client is None and isinstance(data, str | os.PathLike | pd.DataFrame | list):
-        if model.data_class not in READERS:  # several dimensions need the names of their columns
-            model.check(data)
-        data = READERS[model.data_class](data)
+        data = kind_of(model).read_any(data)
     if client is not None or isinstance(data, AnnotationTotals) or is_remote(data):
         check_method_on_dask(method)
         from bayesanno.inference.dask.annotations import require_distributed

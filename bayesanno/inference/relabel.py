@@ -11,7 +11,7 @@ from bayesanno.fits.view import FitView, require_as_fitted
 from bayesanno.inference.assemble import assemble
 from bayesanno.inference.modes.record import searched_of
 from bayesanno.inference.relabelling import Rule, align_fit, compose
-from bayesanno.modeling.latents import ITEM_TYPE
+from bayesanno.simulation.quantities import says_labels
 
 
 def relabel(
@@ -60,8 +60,8 @@ def relabel(
     """
     view = require_as_fitted(fit, "relabel")
     model, data = view.model, view.data
-    if any(latent.dim == ITEM_TYPE for latent in model.latents(data)):
-        raise FitError(f"items are of types in {model.name}, and types keep their order: there is nothing to relabel")
+    if not says_labels(model, data):
+        raise FitError(f"{model.name} has no classes, and types keep their order: there is nothing to relabel")
     if not model.is_exchangeable(data):
         why = (
             "it has controls"

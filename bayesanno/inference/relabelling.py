@@ -50,6 +50,7 @@ from bayesanno._core.lazy import xr
 from bayesanno._core.messages import FitError
 from bayesanno._core.validate import check_choice
 from bayesanno.fits.view import FitView
+from bayesanno.modeling.latents import Discrete
 from bayesanno.modeling.posterior import compile_formula
 
 Rule = Literal["accuracy", "weighted", "stephens", "pivot"]
@@ -256,7 +257,7 @@ def align_fit(
 
 def _by_probabilities(view: FitView) -> np.ndarray:
     posterior, (latent, *others) = view.posterior, view.model.latents(view.data)
-    if others or latent.dim != "true_class" or len(latent.states) != posterior.sizes["true_class"]:
+    if others or not isinstance(latent, Discrete) or len(latent.states) != posterior.sizes["true_class"]:
         raise FitError(
             f'the rule "stephens" compares the probabilities of the classes, and {view.model.name} has no '
             'single latent whose states are its classes: take the rule "accuracy"'

@@ -474,7 +474,7 @@ def check_labels(view: FitView, parts: Sequence[FitPart], misfits: Sequence[Misf
     checked, stored = {misfit.found["dimension"]: misfit for misfit in misfits}, {}
     for part in parts:
         misfit = checked.get(part.dimension)
-        if misfit is None or part.is_of_types:
+        if misfit is None or part.kind != "labels":
             continue
         tempering = Tempering.from_check(log_label_posterior(part), misfit, part.data.n_annotators)
         answers = count_answers(view, part, tempering)

@@ -31,9 +31,9 @@ from bayesanno.modeling.arguments import LOG_CLASS, FixedParameter, Parameters, 
 from bayesanno.modeling.chance import scale_accuracy
 from bayesanno.modeling.class_prior import PREVALENCE, ClassPrior, class_prior_of, terms_of
 from bayesanno.modeling.columns import Columns  # noqa: F401 -- terms are known by their names
-from bayesanno.modeling.data_adapters import CLASS_ROW, Arrays, Patterns
 from bayesanno.modeling.findings import Finding
-from bayesanno.modeling.latents import Derived, Latent, LatentPosterior, subtract_total
+from bayesanno.modeling.kinds.base import CLASS_ROW, Arrays, Patterns
+from bayesanno.modeling.latents import Derived, Discrete, Latent, LatentPosterior, subtract_total
 from bayesanno.modeling.likelihood import find_patterns, index_arrays, observe
 from bayesanno.modeling.own_models import check_own_model
 from bayesanno.modeling.pairs import Pairs  # noqa: F401
@@ -71,6 +71,11 @@ class AnnotationModel(Fields, ABC):
         Whether annotators may give labels that are not classes, such as "unsure".
     collapse_items : bool
         Whether items with equal answers share one term of the likelihood. False if items have their own parameters.
+    annotator_parameters : tuple of str
+        Further variables over annotators that the annotator table shows, the first of them also in the report.
+    of_grades : bool
+        Whether classes are grades, and annotators perceive them with a bias and noise: exact matches are no measure of
+        a grader.
 
     Raises
     ------
@@ -85,6 +90,8 @@ class AnnotationModel(Fields, ABC):
     takes_controls: ClassVar[bool] = True
     takes_other_labels: ClassVar[bool] = False
     collapse_items: ClassVar[bool] = True
+    annotator_parameters: ClassVar[tuple[str, ...]] = ()
+    of_grades: ClassVar[bool] = False
 
     def __str__(self) -> str:
         """Return the model with its fields, and the prior of each parameter as a formula, or why there is none."""
@@ -116,12 +123,13 @@ class AnnotationModel(Fields, ABC):
         """Return parameter values near the majority vote, from which chains start (each with its own jitter)."""
 
     def states(self, data: Any) -> tuple[str, ...]:
-        """Return the names of the states; by default the classes."""
+        """Return the names of the states, by default the classes; none for a model of annotators alone."""
         return data.classes
 
     def coords(self, data: Any) -> dict[str, list[Any]]:
         """Return the named coordinates of the graph."""
-        return data.coords(**{self.state_dim: self.states(data)})
+        states = self.states(data)
+        return data.coords(**({self.state_dim: states} if states else {}))
 
     def above_chance(self, posterior: xr.Dataset, data: Any) -> xr.DataArray | None:
         """Return how far annotators are above chance in each draw, (chain, draw, annotator); None without such a scale.
@@ -130,7 +138,7 @@ class AnnotationModel(Fields, ABC):
         wrong way. By default the competence counts as an accuracy with even errors (see `bayesanno.modeling.chance`).
         `posterior` and `data` are those of one dimension.
         """
-        if self.competence is None or "severity" in posterior:  # exact matches are no measure of a grader
+        if self.competence is None or self.of_grades:
             return None
         return scale_accuracy(posterior[self.competence], data.n_classes)
 
@@ -159,8 +167,9 @@ class AnnotationModel(Fields, ABC):
         return {}
 
     def latents(self, data: Any) -> tuple[Latent, ...]:
-        """Return the discrete latents of an item."""
-        return (Latent(self.state_dim, self.states(data)),)
+        """Return the latents of an item: by default one with the model's states, or none if there are no states."""
+        states = self.states(data)
+        return (Discrete(self.state_dim, states),) if states else ()
 
     def constrain(
         self,

@@ -29,8 +29,8 @@ from bayesanno._core.messages import DataError, ModelError, listed, nearest, spe
 from bayesanno.data.columns import Column
 from bayesanno.graph.functions import stack_samples
 from bayesanno.modeling.arguments import LOG_CLASS, Parameters, Priors
-from bayesanno.modeling.data_adapters import CLASS_ROW, ROW_OF_ITEM, ArrayName, Arrays, Axis, IndexArray
 from bayesanno.modeling.findings import Finding
+from bayesanno.modeling.kinds.base import CLASS_ROW, ROW_OF_ITEM, ArrayName, Arrays, Axis, IndexArray
 
 BASE_RATE, PREVALENCE = "base_rate", "prevalence"
 ROW_SHARE = ArrayName("class_row_share")

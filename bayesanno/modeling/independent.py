@@ -19,8 +19,8 @@ from bayesanno.data.labelled import Labelled
 from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.base import ClassModel
 from bayesanno.modeling.class_prior import PREVALENCE, terms_of
-from bayesanno.modeling.data_adapters import PATTERN_ITEM
 from bayesanno.modeling.expectation import Expected, Logs, Shares, Votes, in_proportion, votes_of
+from bayesanno.modeling.kinds.base import PATTERN_ITEM
 from bayesanno.modeling.ops.variables import beta_by_probit
 
 LEAST_COUNT = 0.5  # added to each expected count of a start at least, so that none is at the edge

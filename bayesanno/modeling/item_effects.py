@@ -39,7 +39,7 @@ from bayesanno.graph.functions import BY_NUMPY, compile_once, evaluate_draws, st
 from bayesanno.graph.symbolic_shapes import as_symbolic
 from bayesanno.modeling.arguments import Answers, Parameters
 from bayesanno.modeling.base import ClassModel
-from bayesanno.modeling.data_adapters import DATA_ADAPTERS
+from bayesanno.modeling.kinds import kind_of
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
 
 STEP = 1.1  # between nodes, in standard deviations of the narrowest integrand
@@ -209,9 +209,7 @@ def _for_each(
 ) -> tuple[Answers, Parameters, dict[pt.TensorVariable, np.ndarray]]:
     """Return symbolic answers and parameters of one draw, and the values of the parameters, (draw, ...)."""
     arrays = index_arrays(model, data, find_patterns(model, data))
-    answers = DATA_ADAPTERS[type(data)].answers(
-        data, {key: pt.as_tensor(array.values) for key, array in arrays.items()}
-    )
+    answers = kind_of(data).answers(data, {key: pt.as_tensor(array.values) for key, array in arrays.items()})
     values = stack_samples(draws)
     drawn = {name: pt.TensorType("float64", (None,) * (each.ndim - 1))(name) for name, each in values.items()}
     return answers, Parameters(drawn), {drawn[name]: each for name, each in values.items()}

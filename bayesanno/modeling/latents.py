@@ -1,39 +1,128 @@
-"""The discrete latents of an item, which are summed out, and quantities derived from their posterior."""
+"""The latents of an item, which are summed or integrated out, and quantities derived from their posterior."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from bayesanno._core.lazy import pt
+import numpy as np
 
-ITEM_TYPE = "item_type"  # the dimension of states that are item types instead of labels
+from bayesanno._core.lazy import pt
+from bayesanno._core.messages import FitError
+
+TRUE_CLASS = "true_class"  # the dimension of states that are labels
+ITEM_TYPE = "item_type"  # the dimension of states that are item types
 NONE_OF_THESE = "(none of these)"  # the state of an item with a true label that nobody gave
 DIFFICULTY = "difficulty_bin"  # the dimension of the bins of the posterior of a difficulty
 
+# The variables of the group `latent` of a fit, of each dimension or of the only table.
+PROBABILITY = "probability"  # (item, state)
+LOG_PROBABILITY = "log_probability"  # (item, state); precise even if the probability rounds to 1
+PROBABILITY_MCSE = "probability_mcse"  # (item, state)
+ENTROPY = "entropy"  # (item,), nats
+MEAN, SD, QUANTILE = "mean", "sd", "quantile"  # (item,), (item,) and (item, level), of a number
+LEVEL = "level"  # the dimension of the probabilities below quantiles
+LEVELS = (np.arange(200) + 0.5) / 200
+NODES = 21  # at most, of the quadrature of a number of an item
+POINTS = 8_000  # by which the quantiles of a mixture are computed
+LABEL_PROBABILITY = "label_probability"  # (item, label), if the last state is that nobody gave the true label
+HARD = "hard"  # (item,), P(the item is of the hard type)
+CORRECT = "correct"  # (annotation,), P(the annotator is right), in models that infer it
+DIFFICULTY_MEAN = "difficulty"  # (item,), the expected difficulty, if items have one
 
-class Latent(NamedTuple):
-    """The discrete latent of an item, which is summed out.
+
+class Discrete(NamedTuple):
+    """A latent of an item with finitely many states, which is summed out.
 
     Attributes
     ----------
     dim : str
-        The dimension of its states.
+        The dimension of its states: "true_class" if these are labels.
     states : tuple of str
         The names of its states.
     name : str
-        The name of the latent among several; "" if there is only one.
+        The dimension of the data to which the latent belongs; "" if there is only one.
     """
 
     dim: str
     states: tuple[str, ...]
     name: str = ""
 
-    def data_of(self, data: Any) -> Any:
-        """Return the table of annotations, or the counts, to which this latent belongs."""
-        return data.by_dimension[self.name] if self.name else data
+    @property
+    def kind(self) -> str:
+        """What the states are."""
+        return "labels" if self.dim == TRUE_CLASS else "types"
+
+    @property
+    def varies(self) -> bool:
+        """Whether there is more than one state."""
+        return len(self.states) > 1
+
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """The variables of its posterior, averaged over draws, with their dimensions after that of items."""
+        of_states = dict.fromkeys((PROBABILITY, LOG_PROBABILITY, PROBABILITY_MCSE), (self.dim,))
+        return of_states | {ENTROPY: ()}
+
+    @property
+    def coords(self) -> dict[str, list[Any]]:
+        """The names along these dimensions."""
+        return {self.dim: list(self.states)}
+
+
+class Continuous(NamedTuple):
+    """A latent of an item that is a number, such as its true value, and is integrated out.
+
+    Attributes
+    ----------
+    quantity : str
+        What the number is, as in the names of variables.
+    name : str
+        The dimension of the data to which the latent belongs; "" if there is only one.
+    """
+
+    quantity: str
+    name: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What the latent is to tables."""
+        return "values"
+
+    @property
+    def varies(self) -> bool:
+        """A number always does."""
+        return True
+
+    @property
+    def dims(self) -> dict[str, tuple[str, ...]]:
+        """The variables of its posterior, a mixture over draws, with their dimensions after that of items."""
+        return {MEAN: (), SD: (), QUANTILE: (LEVEL,)}
+
+    @property
+    def coords(self) -> dict[str, list[Any]]:
+        """The names along these dimensions."""
+        return {LEVEL: LEVELS.tolist()}
+
+
+type Latent = Discrete | Continuous
+
+GIVEN = {  # what a model gives for items, in words, and the table that has it
+    "labels": ("labels", "label_table"),
+    "types": ("item types", "type_table"),
+    "values": ("values", "value_table"),
+    "none": ("nothing about items", "usage_table"),
+}
+
+
+def require_latents(model: Any, data: Any, what: str, who: str) -> None:
+    """Raise a FitError unless a model gives what a function, `who`, asks for: "labels", "types" or "values"."""
+    for kind in {latent.kind for latent in model.latents(data)} or {"none"}:
+        if kind != what:
+            gives, table = GIVEN[kind]
+            raise FitError(f"{who} needs {GIVEN[what][0]}, and {model.name} gives {gives}: see {table}")
 
 
 class Derived(NamedTuple):
@@ -43,15 +132,88 @@ class Derived(NamedTuple):
     values: pt.TensorVariable
 
 
+class Normals(NamedTuple):
+    """The posterior of a number of each item in one draw, as a mixture of normal distributions.
+
+    One component is a normal distribution. The nodes of a quadrature are many, of which each may have the sd 0.
+
+    Attributes
+    ----------
+    log_weight, mean, sd : TensorVariable, shape (item, component)
+        The log weights add up to 1 on the scale of probabilities.
+    """
+
+    log_weight: pt.TensorVariable
+    mean: pt.TensorVariable
+    sd: pt.TensorVariable
+
+
 @dataclass(frozen=True)
 class LatentPosterior:
-    """The log posterior (item, state) and the derived quantities per draw, by the name of the latent.
+    """The posterior of latents per draw, and the derived quantities, by the name of the latent.
 
-    Logs are used since probabilities near 1 round to 1, and the others underflow for items with many answers.
+    Attributes
+    ----------
+    log_probability : mapping of str to TensorVariable, shape (item, state)
+        Of discrete latents. Logs are used since probabilities near 1 round to 1, and the others underflow for items
+        with many answers.
+    derived : mapping of str to mapping of str to Derived
+    normals : mapping of str to Normals
+        Of continuous latents.
     """
 
     log_probability: Mapping[str, pt.TensorVariable]
-    derived: Mapping[str, Mapping[str, Derived]]
+    derived: Mapping[str, Mapping[str, Derived]] = field(default_factory=dict)
+    normals: Mapping[str, Normals] = field(default_factory=dict)
+
+
+def data_of_latent(data: Any, latent: Latent) -> Any:
+    """Return the table of annotations, or the counts, to which a latent belongs."""
+    return data.by_dimension[latent.name] if latent.name else data
+
+
+def measure_entropy(probability: np.ndarray) -> np.ndarray:
+    """Return the entropy of posteriors (item, label), in nats; shape (item,)."""
+    from scipy.special import entr
+
+    return entr(probability).sum(axis=1)
+
+
+def average_normals(log_weight: np.ndarray, mean: np.ndarray, sd: np.ndarray) -> dict[str, np.ndarray]:
+    """Return mean, sd and quantiles of mixtures over draws, (item,) and (item, level).
+
+    Quantiles are those of `POINTS` points or more, spread evenly within each normal distribution, with other points in
+    each: nothing is random.
+
+    Parameters
+    ----------
+    log_weight, mean, sd : array, shape (sample, item, component)
+        The mixture of each draw; the log weights of draws, if they differ, are added to those of the components.
+    """
+    from scipy.special import logsumexp, ndtri
+
+    log_weight, mean, sd = (np.moveaxis(of, 1, 0).reshape(of.shape[1], -1) for of in (log_weight, mean, sd))
+    weight = np.exp(log_weight - logsumexp(log_weight, axis=1, keepdims=True))  # (item, normal)
+    centre = (weight * mean).sum(axis=1)
+    spread = np.sqrt((weight * (sd**2 + (mean - centre[:, None]) ** 2)).sum(axis=1))
+    n = mean.shape[1]
+    n_each = -(-POINTS // n)
+    first = (np.arange(n) * (np.sqrt(5) - 1) / 2 + 0.5) % 1  # of each normal distribution, in its first stratum
+    away = ndtri((np.arange(n_each) + first[:, None]) / n_each)  # (normal, point)
+    quantiles = np.empty((len(mean), LEVELS.size))
+    for item in range(len(mean)):
+        points = (mean[item][:, None] + sd[item][:, None] * away).ravel()
+        order = np.argsort(points)
+        each = np.repeat(weight[item] / n_each, n_each)[order]
+        quantiles[item] = np.interp(LEVELS, each.cumsum() - each / 2, points[order])
+    return {MEAN: centre, SD: spread, QUANTILE: quantiles}
+
+
+def interval_of(quantiles: np.ndarray, ci_prob: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of the intervals with equal tails, (item,), from quantiles at `LEVELS` (item, level)."""
+    ends = [(1 - ci_prob) / 2, (1 + ci_prob) / 2]
+    found = np.array([np.interp(ends, LEVELS, each) for each in quantiles]).reshape(-1, 2)
+    return found[:, 0], found[:, 1]
 
 
 def subtract_total(logp: pt.TensorVariable, total: pt.TensorVariable) -> pt.TensorVariable:

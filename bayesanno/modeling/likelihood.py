@@ -19,18 +19,8 @@ from bayesanno.data.patterns import find_joint_patterns, lay_out
 from bayesanno.data.patterns import find_patterns as find_answers
 from bayesanno.modeling.arguments import FixedParameter, Parameters
 from bayesanno.modeling.class_prior import class_prior_of, find_rows, weights_of, with_log_class
-from bayesanno.modeling.data_adapters import (
-    CONTROL,
-    DATA_ADAPTERS,
-    ITEM_PATTERN,
-    ITEM_WEIGHT,
-    ArrayName,
-    Arrays,
-    Data,
-    IndexArray,
-    Patterns,
-    outline_of,
-)
+from bayesanno.modeling.kinds import Data, kind_of, outline_of
+from bayesanno.modeling.kinds.base import CONTROL, ITEM_PATTERN, ITEM_WEIGHT, ArrayName, Arrays, IndexArray, Patterns
 
 
 class ObservedModel(Protocol):
@@ -57,7 +47,7 @@ def find_patterns(model: ObservedModel, data: Data) -> Patterns:
     """Find the items that are equal for a model."""
     prior = class_prior_of(model)
     if prior is None:
-        return DATA_ADAPTERS[model.data_class].find_patterns(data, collapse=model.collapse_items)
+        return kind_of(model).find_patterns(data, collapse=model.collapse_items)
     assert isinstance(data, AnnotationData)  # whose items have columns
     rows = find_rows(prior, data)
     pattern = (
@@ -69,7 +59,7 @@ def find_patterns(model: ObservedModel, data: Data) -> Patterns:
 
 def index_arrays(model: ObservedModel, data: Data, patterns: Patterns) -> Arrays:
     """Return every array for a model's formula and generative process."""
-    arrays = DATA_ADAPTERS[model.data_class].arrays(data, patterns)
+    arrays = kind_of(model).arrays(data, patterns)
     if not model.takes_controls:
         arrays.pop(CONTROL, None)
     arrays |= patterns.class_rows
@@ -97,7 +87,7 @@ def observe(model: ObservedModel, data: Data, arrays: Arrays) -> pt.TensorVariab
 
     graph = pm.modelcontext(None)
     use_log_simplex(graph)
-    adapter = DATA_ADAPTERS[model.data_class]
+    adapter = kind_of(model)
     there = graph.named_vars  # those of a class prior
     containers = {
         key: there[key.name] if key.name in there else pm.Data(key.name, array.values) for key, array in arrays.items()
@@ -160,7 +150,7 @@ def _taken(
     declared: Mapping[str, pt.TensorVariable],
     given: Mapping[ArrayName, pt.TensorVariable],
 ) -> set[str]:
-    adapter, p = DATA_ADAPTERS[model.data_class], Parameters(declared)
+    adapter, p = kind_of(model), Parameters(declared)
     model.item_logp(adapter.answers(data, given), p)
     model.generate(adapter.design(data, given), p)
     return p.used

@@ -9,7 +9,9 @@ from bayesanno._core.lazy import pm, pt
 from bayesanno._core.messages import ModelError, listed
 from bayesanno.graph.functions import BY_NUMPY
 from bayesanno.modeling.arguments import Parameters
-from bayesanno.modeling.data_adapters import DATA_ADAPTERS, Arrays
+from bayesanno.modeling.kinds import kind_of
+from bayesanno.modeling.kinds.base import Arrays
+from bayesanno.modeling.latents import Discrete
 from bayesanno.modeling.likelihood import declared_parameters
 
 
@@ -20,7 +22,7 @@ def check_own_model(model: Any, data: Any, graph: pm.Model, arrays: Arrays) -> N
         raise ModelError(f"{model.name}: start has no value of {listed(missing)}: it has {listed(list(start))}")
     given = {key: pt.as_tensor(array.values) for key, array in arrays.items()}
     p = Parameters(declared_parameters(model, data, graph, given))
-    adapter = DATA_ADAPTERS[model.data_class]
+    adapter = kind_of(model)
     answers, design = adapter.answers(data, given), adapter.design(data, given)
     n_items, n_annotations = (int(n.eval(mode=BY_NUMPY)) for n in (answers.n_items, given[adapter.values].shape[0]))
     if hasattr(model, "tables"):
@@ -29,11 +31,12 @@ def check_own_model(model: Any, data: Any, graph: pm.Model, arrays: Arrays) -> N
         _require_shape(model, "p(class) of tables", class_prob, {(n_classes,), (data.n_items, n_classes)})
         of_each = {(n, n_labels, n_classes) for n in (1, data.n_annotators)}
         _require_shape(model, "p(response) of tables", response_prob, of_each)
-    if (latents := model.latents(data)) and not model.overrides("item_logp"):
+    latents = model.latents(data)
+    if latents and isinstance(latents[0], Discrete) and not model.overrides("item_logp"):
         by_state = {(n_items, len(latents[0].states))}
         _require_shape(model, "state_logp (item, state)", model.state_logp(answers, p), by_state)
     states, labels = _require_pair(model, "generate", model.generate(design, p))
-    _require_shape(model, "states of generate", states, {(len(latents) * data.n_items,)})
+    _require_shape(model, "states of generate", states, {(max(1, len(latents)) * data.n_items,)})
     _require_shape(model, "labels of generate", labels, {(n_annotations,)})
 
 

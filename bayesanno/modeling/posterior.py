@@ -30,11 +30,24 @@ from bayesanno.graph.functions import Function, compile_once, stack_samples
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import weights_of, with_log_class
-from bayesanno.modeling.data_adapters import DATA_ADAPTERS, ArrayName, Arrays, Data, Patterns, slice_patterns
+from bayesanno.modeling.kinds import Data, kind_of
+from bayesanno.modeling.kinds.base import ArrayName, Arrays, Patterns, slice_patterns
+from bayesanno.modeling.latents import (
+    ENTROPY,
+    LOG_PROBABILITY,
+    NODES,
+    PROBABILITY,
+    PROBABILITY_MCSE,
+    Continuous,
+    Discrete,
+    average_normals,
+    data_of_latent,
+    measure_entropy,
+)  # fmt: skip
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
 
 Reading = tuple[str, str]  # what is read off: the name of the latent, and what it is
-OF_STATES = ("probability", "log_probability", "probability_mcse")
+OF_STATES = (PROBABILITY, LOG_PROBABILITY, PROBABILITY_MCSE)
 BY_CHAIN = "by_chain"
 CHUNK_BYTES = 128 * 2**20  # how much of the states' posterior, over all draws, is in memory at a time
 
@@ -47,7 +60,8 @@ class Recovered:
     ----------
     latents : mapping of str to xarray.Dataset
         For each latent, by name: `probability`, its log `log_probability` and `probability_mcse` (item, state),
-        `entropy` (item) in nats, and what the model derives.
+        `entropy` (item) in nats; or of a number `mean` and `sd` (item), and `quantile` (item, level); and what the
+        model derives.
     log_likelihood : array, shape (chain, draw, item), or None
         Log p(the item's answers | parameters), with the state summed out; None if not requested.
     by_chain : list of xarray.DataArray
@@ -103,8 +117,6 @@ def recover(
     copies : int, default 1
         The number of consecutive copies of each draw, each with its own annotators.
     """
-    from scipy.special import entr
-
     formula = compile_formula(model, data, posterior, known)
     n_chains, n_draws = posterior.sizes["chain"], posterior.sizes["draw"]
     n_samples, patterns = n_chains * n_draws, formula.patterns
@@ -112,13 +124,15 @@ def recover(
     of = {latent.name: latent for latent in model.latents(data)}
     dims: dict[Reading, tuple[str, ...]] = {}
     for name, latent in of.items():
-        dims |= {(name, what): ("item", latent.dim) for what in OF_STATES}
-        dims |= {(name, "entropy"): ("item",), (name, BY_CHAIN): ("item", "chain", latent.dim)}
+        dims |= {(name, what): ("item", *own) for what, own in latent.dims.items()}
+        if isinstance(latent, Discrete):
+            dims[name, BY_CHAIN] = ("item", "chain", latent.dim)
     dims |= formula.derived_dims
     parts: dict[Reading, list[np.ndarray]] = {reading: [] for reading in dims}  # averaged over draws, chunk after chunk
     effective: list[np.ndarray] = []  # numbers of draws, chunk after chunk
 
-    n_numbers = sum(len(latent.states) for latent in of.values())  # of an item, that are held for all draws
+    # numbers of an item that are held for all draws
+    n_numbers = 1 + sum(len(latent.states) if isinstance(latent, Discrete) else 3 * NODES for latent in of.values())
     if weigh_draws:
         whole, lengths = slice(0, patterns.n_patterns), {dim: len(names) for dim, names in model.coords(data).items()}
         for (name, _), (first, *others) in formula.derived_dims.items():
@@ -127,7 +141,9 @@ def recover(
     per_chunk = max(1, int(CHUNK_BYTES // (8 * n_samples * n_numbers)))
     for begin in range(0, patterns.n_patterns, per_chunk):
         chunk = slice(begin, min(begin + per_chunk, patterns.n_patterns))
-        log_weight, log_probability, derived = _evaluate_all(formula, chunk, n_samples, keep_derived=weigh_draws)
+        log_weight, log_probability, normals, derived = _evaluate_all(
+            formula, chunk, n_samples, keep_derived=weigh_draws
+        )
         if log_likelihood is not None:
             log_likelihood[:, chunk] = log_weight
         if weigh_draws:
@@ -141,7 +157,13 @@ def recover(
         else:
             for reading, total in derived.items():
                 parts[reading].append(total / n_samples)
-        for name in of:
+        for name, latent in of.items():
+            if isinstance(latent, Continuous):
+                log_each, *rest = normals[name]  # (sample, pattern, component) each
+                log_each = log_each + log_weight[:, :, None] if weigh_draws else log_each
+                for what, values in average_normals(log_each, *rest).items():
+                    parts[name, what].append(values)
+                continue
             logs = log_probability[name]  # (sample, pattern, state)
             log_mean = average_logs(logs, log_weight if weigh_draws else None)
             p = np.exp(logs, out=logs)
@@ -149,13 +171,13 @@ def recover(
             by_chain = spread.reshape(n_chains, n_draws, *p.shape[1:])
             for what, values in zip(OF_STATES, (mean, log_mean, measure_mcse(by_chain)), strict=True):
                 parts[name, what].append(values)
-            parts[name, "entropy"].append(entr(mean).sum(axis=1))
+            parts[name, ENTROPY].append(measure_entropy(mean))
             parts[name, BY_CHAIN].append(by_chain.mean(axis=1).swapaxes(0, 1))  # (pattern, chain, state)
 
     averaged = {}
     for name, latent in of.items():
         own = {what: of_what for (latent_name, what), of_what in dims.items() if latent_name == name}
-        named = latent.data_of(data).coords() | model.coords(data) | {latent.dim: list(latent.states)}
+        named = data_of_latent(data, latent).coords() | model.coords(data) | latent.coords
         used = {dim for each in own.values() for dim in each} - {"annotation"}  # these have numbers, no names
         joined = {
             what: np.concatenate(parts[name, what])[patterns.expand_to_items(axes[0], name)]
@@ -168,31 +190,34 @@ def recover(
         if (weights := weights_of(model, data)) is not None:
             log_likelihood = log_likelihood * weights
     return Recovered(
-        latents={name: found.drop_vars(BY_CHAIN) for name, found in averaged.items()},
+        latents={name: found.drop_vars(BY_CHAIN, errors="ignore") for name, found in averaged.items()},
         log_likelihood=log_likelihood,
-        by_chain=[found[BY_CHAIN].transpose("chain", "item", ...) for found in averaged.values()],
+        by_chain=[found[BY_CHAIN].transpose("chain", "item", ...) for found in averaged.values() if BY_CHAIN in found],
         ess_weights=np.concatenate(effective)[patterns.of_item] if weigh_draws else np.empty(0),
     )
 
 
 def _evaluate_all(
     formula: Formula, chunk: slice, n_samples: int, *, keep_derived: bool
-) -> tuple[np.ndarray, dict[str, np.ndarray], dict[Reading, np.ndarray]]:
+) -> tuple[np.ndarray, dict[str, np.ndarray], dict[str, list[np.ndarray]], dict[Reading, np.ndarray]]:
     """Evaluate a formula for a chunk of patterns in every draw.
 
     Returns
     -------
     log_likelihood : array, shape (sample, pattern)
     log_probability : dict of str to array, shape (sample, pattern, state)
+    normals : dict of str to list of three arrays, shape (sample, pattern, component)
     derived : dict of str to array
         For every draw (sample, ...) if they are to be kept, or else their sums over draws.
     """
     log_likelihood = np.empty((n_samples, chunk.stop - chunk.start))
     log_probability: dict[str, np.ndarray] = {}
+    normals: dict[str, list[np.ndarray]] = {}
     derived: dict[Reading, np.ndarray] = {}
     for sample, one in enumerate(formula.evaluate(chunk)):
         if not sample:
             log_probability = {name: np.empty((n_samples, *logs.shape)) for name, logs in one.log_probability.items()}
+            normals = {name: [np.empty((n_samples, *of.shape)) for of in each] for name, each in one.normals.items()}
             shapes = {
                 name: (n_samples, *each.shape) if keep_derived else each.shape for name, each in one.derived.items()
             }
@@ -200,12 +225,15 @@ def _evaluate_all(
         log_likelihood[sample] = one.log_likelihood
         for name, logs in one.log_probability.items():
             log_probability[name][sample] = logs
+        for name, three in one.normals.items():
+            for held, values in zip(normals[name], three, strict=True):
+                held[sample] = values
         for reading, each in one.derived.items():
             if keep_derived:
                 derived[reading][sample] = each
             else:
                 derived[reading] += each
-    return log_likelihood, log_probability, derived
+    return log_likelihood, log_probability, normals, derived
 
 
 def take_draws(posterior: xr.Dataset, n: int) -> xr.Dataset:
@@ -221,10 +249,11 @@ def take_draws(posterior: xr.Dataset, n: int) -> xr.Dataset:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """What the formula gives for one draw: log p(answers) (item,), log posteriors of latents, and what is derived."""
+    """What the formula gives for one draw: log p(answers) (item,), posteriors of latents, and what is derived."""
 
     log_likelihood: np.ndarray
     log_probability: dict[str, np.ndarray]
+    normals: Mapping[str, Sequence[np.ndarray]]
     derived: dict[Reading, np.ndarray]
 
     @property
@@ -254,7 +283,8 @@ class Formula:
     draws: Mapping[str, np.ndarray]  # (sample, ...)
     item_axis: Mapping[str, int]  # of the parameters that items have: where among their axes the items are
     known: Mapping[str, np.ndarray]
-    latents: tuple[str, ...]
+    discrete: tuple[str, ...]
+    continuous: tuple[str, ...]
     derived_dims: Mapping[Reading, tuple[str, ...]]
 
     def evaluate(self, chunk: slice | None = None) -> Iterator[Evaluated]:
@@ -265,8 +295,9 @@ class Formula:
         axes = {name: self.item_axis.get(name) for name in self.draws}
         values = [of if axes[name] is None else of.take(items, axes[name]) for name, of in self.draws.items()]
         for total, *rest in self.function.each(values, [*self.known.values(), *arrays]):
-            logs = dict(zip(self.latents, rest[: len(self.latents)], strict=True))
-            yield Evaluated(total, logs, dict(zip(self.derived_dims, rest[len(self.latents) :], strict=True)))
+            logs = {name: rest.pop(0) for name in self.discrete}
+            normals = {name: (rest.pop(0), rest.pop(0), rest.pop(0)) for name in self.continuous}
+            yield Evaluated(total, logs, normals, dict(zip(self.derived_dims, rest, strict=True)))
 
     def log_likelihood(self) -> np.ndarray:
         """Return log p(the item's answers | parameters) for every draw and item, (chain, draw, item)."""
@@ -291,11 +322,13 @@ class Formula:
         states = []  # (item,) each
         for one in self.evaluate():
             states.append(draw_codes(one.probability[latent][self.patterns.of_item], rng))
+        assert isinstance(chosen, Discrete)
         return self._as_array(states, "item", self.data.items).rename(chosen.dim)
 
     def count_states(self) -> xr.DataArray:
         """Return the expected number of items in each state, given the answers and one draw: (chain, draw, state)."""
         (latent,) = self.model.latents(self.data)
+        assert isinstance(latent, Discrete)
         n_items = np.bincount(self.patterns.of_item, minlength=self.patterns.n_patterns)  # (pattern,)
         counts = [n_items @ one.probability[""] for one in self.evaluate()]
         return self._as_array(counts, latent.dim, latent.states)
@@ -355,13 +388,14 @@ def compile_formula(
     given: dict[ArrayName, pt.TensorVariable] = {
         key: pt.TensorType(array.values.dtype, (None,) * array.values.ndim)(key.name) for key, array in arrays.items()
     }
-    answers = DATA_ADAPTERS[model.data_class].answers(data, given)
+    answers = kind_of(model).answers(data, given)
     p = Parameters(with_log_class(model, data, drawn | beforehand, given))
     latent = model.latent_posterior(answers, p)
     derived = {(name, what): quantity for name, of in latent.derived.items() for what, quantity in of.items()}
     outputs = [
         model.item_logp(answers, p),
         *latent.log_probability.values(),
+        *(each for three in latent.normals.values() for each in three),
         *(quantity.values for quantity in derived.values()),
     ]
     values = {drawn[name]: each for name, each in draws.items()}
@@ -376,7 +410,8 @@ def compile_formula(
         draws=draws,
         item_axis=item_axis,
         known=known,
-        latents=tuple(latent.log_probability),
+        discrete=tuple(latent.log_probability),
+        continuous=tuple(latent.normals),
         derived_dims={reading: quantity.dims for reading, quantity in derived.items()},
     )
 

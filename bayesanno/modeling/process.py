@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 
 from bayesanno._core.lazy import pt
-from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.counts import CountData
-from bayesanno.data.dimensions import MultiAnnotationData
 from bayesanno.graph.functions import BY_NUMPY
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.class_prior import PREVALENCE, class_prior_of, without_items
-from bayesanno.modeling.data_adapters import DATA_ADAPTERS, Data
+from bayesanno.modeling.kinds import Data, kind_of
+from bayesanno.modeling.latents import Discrete
 from bayesanno.modeling.likelihood import declared_parameters, find_patterns, index_arrays
 
 MOST_ARGUMENTS = 2  # of a distribution in a formula: further ones of our own distributions say how it is sampled
@@ -72,7 +70,7 @@ def describe_process(model: Any, data: Data) -> ProcessGraph:
     from bayesanno._core.private import RandomVariable
 
     graph = model.build(data)
-    adapter = DATA_ADAPTERS[model.data_class]
+    adapter = kind_of(model)
     arrays = index_arrays(model, data, find_patterns(model, data))
     given = {key: pt.as_tensor(array.values) for key, array in arrays.items()}
     parameters = Parameters(declared_parameters(model, data, graph, given))
@@ -80,7 +78,8 @@ def describe_process(model: Any, data: Data) -> ProcessGraph:
     known = model.fixed_parameters(data)
     names = {variable: variable.name for variable in graph.free_RVs} | {graph[name]: name for name in known}
     drawn_from = getattr(states.tag, "drawn_from", [states])
-    has_state = any(len(latent.states) > 1 for latent in model.latents(data))
+    discrete = [latent for latent in model.latents(data) if isinstance(latent, Discrete)]
+    has_state = any(len(latent.states) > 1 for latent in discrete)
     state = {states: model.state_dim} if has_state else {}
 
     def parents(outputs: list[Any], more: Mapping[Any, str]) -> list[str]:
@@ -115,17 +114,6 @@ def _used_inputs(node: Any) -> list[Any]:
     return [outer for outer, own in zip(node.inputs, inner, strict=True) if own in used]
 
 
-def smallest_data(model: Any) -> Any:
-    """Return data as small as a model can be fitted to: three annotators, three items and two labels."""
-    said = [(f"s{item}", who, "yes" if item == at else "no") for item in range(3) for at, who in enumerate("abc")]
-    table = AnnotationData.from_records(said)
-    if issubclass(model.data_class, AnnotationData):
-        return table
-    if issubclass(model.data_class, CountData):
-        return CountData.from_annotations(table, positive="yes")
-    return MultiAnnotationData(by_dimension={"first": table, "second": table})
-
-
 def describe_priors(model: Any) -> list[str]:
     """Return the prior of each parameter as a formula; constants are those for two labels.
 
@@ -142,7 +130,7 @@ def describe_priors(model: Any) -> list[str]:
 
     from bayesanno._core.private import name_distribution
 
-    data, of_class, plain = smallest_data(model), class_prior_of(model), without_items(model)
+    data, of_class, plain = kind_of(model).make_smallest(), class_prior_of(model), without_items(model)
     graph = plain.build(data)
     parameters = [*graph.free_RVs, *(graph[name] for name in plain.fixed_parameters(data))]
 

@@ -25,6 +25,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import log_classes_of_items, without_items
 from bayesanno.modeling.item_effects import ItemEffectModel, answers_by_node, number_of_nodes
+from bayesanno.modeling.latents import Discrete
 from bayesanno.modeling.posterior import compile_formula, take_draws
 
 MOST_DRAWS = 2000  # of a posterior, evenly spaced; and nodes times draws, if that leaves at least LEAST_DRAWS
@@ -73,9 +74,10 @@ def find_states(
     FitError
         If items have several latents or their own parameters, or an item's answers are not independent given its state.
     """
-    if len(model.latents(data)) > 1 or not model.collapse_items:
+    latents = model.latents(data)
+    if len(latents) != 1 or not isinstance(latents[0], Discrete) or "item" in posterior.dims:
         raise FitError(f"{model.name} has no single state of an item that explains its answers: fit another model")
-    names = model.latents(data)[0].states
+    names = latents[0].states
     n_nodes = number_of_nodes(model, data, posterior) if isinstance(model, ItemEffectModel) else 1
     n_cells = (data.n_items + data.n_annotators * data.n_labels) * len(names) * n_nodes
     most = max(MOST_DRAWS // n_nodes, LEAST_DRAWS)

@@ -30,10 +30,11 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.columns import extend_columns
 from bayesanno.data.described import require_kind
 from bayesanno.data.frame import name_winners
-from bayesanno.fits.view import ADJUSTMENT, PROBABILITY, RECALIBRATION, FitView, find_positions, parts_of
+from bayesanno.fits.view import ADJUSTMENT, RECALIBRATION, FitView, find_positions, parts_of
 from bayesanno.inference.diagnosis.findings import is_misfit
 from bayesanno.inference.diagnosis.measures import count_independent
 from bayesanno.inference.tempering import temperings_of
+from bayesanno.modeling.latents import PROBABILITY
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.modeling.states import DrawnStates, find_states
 

@@ -22,16 +22,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bayesanno._core.lazy import pm, pt, xr
-from bayesanno._core.messages import FitError
 from bayesanno.data.described import split_dimensions
 from bayesanno.data.dimensions import join_dimensions
 from bayesanno.graph.functions import BY_NUMPY, compile_once, plain_compiling, stack_samples
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import log_classes_of_items, with_log_class, without_items
-from bayesanno.modeling.data_adapters import DATA_ADAPTERS, Data
 from bayesanno.modeling.independent import IndependentAnswers
-from bayesanno.modeling.latents import ITEM_TYPE
+from bayesanno.modeling.kinds import Data, kind_of
 from bayesanno.modeling.likelihood import find_patterns, generate, index_arrays
 from bayesanno.modeling.posterior import compile_formula, draw_codes
 
@@ -60,14 +58,8 @@ class ModelDraws(NamedTuple):
 
 
 def says_labels(model: AnnotationModel, data: Any) -> bool:
-    """Return whether the item states of a model are labels rather than types."""
-    return all(latent.dim != ITEM_TYPE for latent in model.latents(data))
-
-
-def refuse_types(model: AnnotationModel, data: Any, then: str = "") -> None:
-    """Raise a FitError if the states of a model's items are types; `then` says what follows."""
-    if not says_labels(model, data):
-        raise FitError(f"{model.name} gives item types instead of labels{then}")
+    """Return whether a model gives labels of items, rather than types or nothing."""
+    return {latent.kind for latent in model.latents(data)} == {"labels"}
 
 
 def describe_annotators(drawn: ModelDraws, *, dimension: str = "", who: Sequence[int] | None = None) -> xr.Dataset:
@@ -262,7 +254,7 @@ def put_together(model: AnnotationModel, design: Data, parameters: Mapping[str, 
     arrays = index_arrays(model, design, find_patterns(model, design))
     given = {key: as_data(array.values) for key, array in arrays.items()}
     p = Parameters(with_log_class(model, design, parameters, given))
-    states, answers = generate(model, DATA_ADAPTERS[model.data_class].design(design, given), p)
+    states, answers = generate(model, kind_of(model).design(design, given), p)
     return states, answers
 
 

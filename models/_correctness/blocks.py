@@ -27,7 +27,7 @@ import numpy as np
 from bayesanno._core.messages import DataError
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.patterns import Layout
-from bayesanno.modeling.data_adapters import ArrayName, Arrays, Axis, IndexArray
+from bayesanno.modeling.kinds.base import ArrayName, Arrays, Axis, IndexArray
 
 type Kinds = tuple[int, ...]
 

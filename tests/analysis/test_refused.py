@@ -64,7 +64,11 @@ OF_LABELS = [
     (lambda f: ba.noise.noise_posterior(f.mace), FitError, "does not infer which annotated items are hard"),
     (lambda _: ba.tag_table(tagged("LOC", "O")), DataError, "labels are not BIO tags, 'LOC'"),
     (lambda _: ba.tag_table(tagged("B-X", "O", item="s{}")), DataError, "item 's0' has no position"),
-    (lambda _: check_tags(LabelUsage(), of(("s/1", "a", "O"), ("s/1", "b", "B-X"))), FitError, "no tags"),
+    (
+        lambda _: check_tags(LabelUsage(), of(("s/1", "a", "O"), ("s/1", "b", "B-X"))),
+        FitError,
+        "tag_table needs labels, and label_usage gives nothing",
+    ),
 ]
 OF_GRADES = [
     (lambda f: ba.decide_labels(f.mace, "square"), DataError, "did you mean 'squared'"),
@@ -74,8 +78,12 @@ OF_GRADES = [
     (lambda f: ba.grade_table(f.words, order=["poor", "fair", "god"]), DataError, "did you mean 'good'"),
     (lambda f: ba.grade_table(f.mace, order=["no", *ORDER]), DataError, "must name each label once .*: see 'no'"),
     (lambda f: ba.grade_table(f.multi, order=["-", "+"]), FitError, "order applies to one dimension"),
-    (lambda f: ba.grade_table(f.counts), FitError, "no grades"),
-    (lambda f: check_grades(ba.get_model("binomial_mixture"), ba.data_of(f.counts)), FitError, "no grades"),
+    (lambda f: ba.grade_table(f.counts), FitError, "grade_table needs labels"),
+    (
+        lambda f: check_grades(ba.get_model("binomial_mixture"), ba.data_of(f.counts)),
+        FitError,
+        "grade_table needs labels",
+    ),
 ]
 OF_GROUPS = [
     (lambda f: ba.group_table(f.tiny, {"x": "old"}), DataError, "groups has no item of the fit"),
@@ -86,12 +94,16 @@ OF_GROUPS = [
     (lambda f: ba.group_table(f.tiny, pd.Series(["a", "b"], ["s1", "s1"])), DataError, "'s1' has two groups"),
     (lambda f: ba.group_table(f.tiny, GROUPS, label="perhaps"), DataError, "label is 'perhaps'"),
     (lambda f: ba.group_table(f.tiny, "sytem"), DataError, "needs the column 'sytem'"),
-    (lambda f: ba.group_table(f.counts, GROUPS), FitError, "gives no labels"),
+    (
+        lambda f: ba.group_table(f.counts, GROUPS),
+        FitError,
+        "group_table needs labels, and binomial_mixture gives item types",
+    ),
     (lambda f: ba.dependence_table(f.tiny, {"zed": "x"}), DataError, r"annotator 'ada' \(as 2 more\) is in no group"),
     (lambda f: ba.dependence_table(f.tiny, truth="votes"), FitError, "there is no truth 'votes'"),
     (lambda f: ba.dependence_table(f.tiny, least_items=0), DataError, "least_items is 0"),
     (lambda f: ba.dependence_table(f.multi), FitError, "name one"),
-    (lambda f: ba.dependence_table(f.counts), FitError, "binomial_mixture has no true labels"),
+    (lambda f: ba.dependence_table(f.counts), FitError, "dependence_table needs labels"),
     (lambda _: ba.dependence_table(by_em(of(*ALONE))), DataError, "no item was answered by two annotators"),
     (lambda _: ba.dependence_table(by_em(tiny_data(gold={"s5": "yes"}))), DataError, "no item with a known true label"),
     (lambda f: ba.dependence_table(f.words, truth="gold"), DataError, "no item has a known true label"),

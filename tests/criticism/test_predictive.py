@@ -16,10 +16,11 @@ import bayesanno as ba
 from bayesanno._core.messages import DataError
 from bayesanno.criticism.predictive import check_draws, choose_statistics, predictive_check
 from bayesanno.data.dimensions import MultiAnnotationData
+from bayesanno.modeling.kinds import kind_of
+from bayesanno.modeling.kinds.annotations import OF_ANNOTATIONS
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.models import ModelAMulti, ModelB, OneCoin
 from bayesanno.simulation.quantities import ModelDraws, draw_prior, replicate
-from bayesanno.simulation.statistics import OF_ANNOTATIONS, tables_of
 from tests.analysis.made import from_prior
 from tests.samples import TINY_RECORDS, tiny_data
 
@@ -67,7 +68,7 @@ def test_of_more_than_two_labels_each_is_counted():
 
 
 def test_of_many_pairs_those_with_most_answers_are_kept(monkeypatch):
-    monkeypatch.setattr("bayesanno.simulation.statistics.MOST_PAIRS", 1)
+    monkeypatch.setattr("bayesanno.modeling.kinds.annotations.MOST_PAIRS", 1)
     data = ba.AnnotationData.from_records(THREE)
     one = OF_ANNOTATIONS["pair_agreement"](data)
     assert one.of == ("ada & bo",)
@@ -99,7 +100,7 @@ def test_draws_are_taken_evenly_from_all_chains():
 
 
 def statistics(data, names=None):
-    return [choose_statistics(table, names) for table in tables_of(data)]
+    return [choose_statistics(table, names) for table in kind_of(data).tables(data)]
 
 
 @pytest.mark.slow

@@ -105,7 +105,7 @@ PRIORS = [
     (lambda _: ask_sensitivity(grid={"strategy_prior": []}), ModelError, r"the grid of strategy_prior is \[\]"),
     (lambda _: ask_sensitivity(grid={"strategy_prio": [1]}), ModelError, "did you mean 'strategy_prior'"),
     (lambda _: ask_sensitivity(grid={"strategy_prior": [1, -1]}), ModelError, "strategy_prior is -1"),
-    (lambda _: ask_sensitivity(model="diligent_lazy_annotators"), FitError, "gives no labels"),
+    (lambda _: ask_sensitivity(model="diligent_lazy_annotators"), FitError, "sensitivity needs labels"),
     (lambda _: ask_sensitivity(method="vi"), FitError, "there is no method 'vi'"),
 ]
 

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.fits.storage import READERS, data_groups
+from bayesanno.modeling.kinds import kind_of
 
 RECORDS = [("s1", "ada", "no"), ("s1", "bo", "maybe"), ("s2", "ada", "yes"), ("s2", "bo", "yes")]
 ORDER = ["no", "maybe", "yes"]
@@ -15,8 +15,7 @@ TABLE = pd.DataFrame(RECORDS, columns=["item", "annotator", "label"])
 
 def again(data):
     """Data as a fit gives them back."""
-    groups = data_groups(data)
-    return READERS[type(data)](groups["observed_data"], groups["constant_data"])
+    return kind_of(data).from_groups(kind_of(data).to_groups(data))
 
 
 @pytest.mark.parametrize(

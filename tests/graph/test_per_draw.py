@@ -6,8 +6,8 @@ import xarray as xr
 from pymc.stats import compute_log_prior as by_pymc
 
 import bayesanno as ba
+from bayesanno.data.designs import make_design
 from bayesanno.graph import draws as per_draw
-from bayesanno.simulation.simulate import make_design
 from tests.models.contract import FAST, TINY
 
 

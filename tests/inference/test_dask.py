@@ -12,9 +12,11 @@ import bayesanno as ba
 from bayesanno._core.messages import DataError, DataFileError, ExtraError, FitError
 from bayesanno.inference.dask import annotations as of_dask
 from bayesanno.inference.dask import cluster as of_cluster
-from bayesanno.inference.diagnosis.findings import find_in_design, find_in_links, link_block
+from bayesanno.inference.dask.annotations import link_block
+from bayesanno.inference.diagnosis.findings import find_in_design
 from bayesanno.io import partitioned
 from bayesanno.modeling.expectation import make_blocks
+from bayesanno.modeling.kinds.annotations import find_in_links
 from tests.samples import tiny_data, write_parts
 
 dask = pytest.importorskip("dask")

@@ -14,9 +14,10 @@ import numpy as np
 
 from bayesanno._core.lazy import pd
 from bayesanno.data.columns import Column
+from bayesanno.data.designs import make_design
 from bayesanno.modeling.pairs import Pairs
 from bayesanno.modeling.registry import get_model
-from bayesanno.simulation.simulate import make_design, simulate
+from bayesanno.simulation.simulate import simulate
 
 if TYPE_CHECKING:
     import xarray

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.simulation.simulate import make_design, simulate
+from bayesanno.data.designs import make_design
+from bayesanno.simulation.simulate import simulate
 
 if TYPE_CHECKING:
     import xarray

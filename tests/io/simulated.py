@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from bayesanno._core.lazy import pd
-from bayesanno.simulation.simulate import make_design, simulate
+from bayesanno.data.designs import make_design
+from bayesanno.simulation.simulate import simulate
 
 SEED = 1979
 JUDGES = ("alder-large", "alder-small", "birch-large", "birch-small", "cedar-large", "cedar-small")

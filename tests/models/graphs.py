@@ -16,7 +16,7 @@ from pytensor.graph.replace import clone_replace
 from scipy.stats import chisquare
 
 from bayesanno import AnnotationData, AnnotationModel
-from bayesanno.modeling.data_adapters import DATA_ADAPTERS
+from bayesanno.modeling.kinds import kind_of
 from bayesanno.modeling.likelihood import observed_arrays
 from tests.models.references import Parameters
 
@@ -53,7 +53,7 @@ class Graph:
 
     @cached_property
     def _evaluate(self) -> Callable[..., np.ndarray]:
-        observed = self.model[DATA_ADAPTERS[self.entry.data_class].observed]
+        observed = self.model[kind_of(self.entry).observed]
         logp = pm.logp(observed, self.model.rvs_to_values[observed], warn_rvs=False)
         # a parameter may only say where others come from
         return pytensor.function(self.model.free_RVs, logp, mode=FAST, on_unused_input="ignore")

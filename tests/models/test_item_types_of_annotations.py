@@ -9,9 +9,9 @@ from bayesanno._core.messages import DataError, ModelError
 from bayesanno.cli.files import write_simulation
 from bayesanno.cli.for_model import read_for
 from bayesanno.cli.options import DataOptions
+from bayesanno.data.designs import make_design
 from bayesanno.modeling.registry import get_model
 from bayesanno.models.diligent_lazy_annotators import DiligentLazyAnnotators
-from bayesanno.simulation.simulate import make_design
 from tests.models.contract import CONTROLLED, TINY, TWO_LABELS
 
 

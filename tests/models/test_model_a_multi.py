@@ -10,7 +10,7 @@ import pytest
 from bayesanno import AnnotationData, MultiAnnotationData
 from bayesanno._core.messages import DataError
 from bayesanno.modeling.arguments import Parameters
-from bayesanno.modeling.data_adapters import DATA_ADAPTERS
+from bayesanno.modeling.kinds import kind_of
 from bayesanno.modeling.likelihood import index_arrays
 from bayesanno.modeling.posterior import recover
 from bayesanno.models._correctness.correlation import admissible, maximal_sets
@@ -150,7 +150,8 @@ def test_maximal_sets():
 
 def simulated(design, copies, parameters, rng):
     """Answers of two annotators in all dimensions (one of them silent in one), a row per copy."""
-    entry, adapter = ModelAMulti(frequency="shared"), DATA_ADAPTERS[MultiAnnotationData]
+    entry = ModelAMulti(frequency="shared")
+    adapter = kind_of(entry)
     arrays = index_arrays(entry, design, adapter.find_patterns(design))
     given = Parameters({name: pt.as_tensor(values) for name, values in parameters.items()})
     seen = adapter.design(design, {key: pt.as_tensor(array.values) for key, array in arrays.items()})

@@ -11,11 +11,12 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.fits.view import part_of, view_of
+from bayesanno.modeling.kinds.annotations import OF_ANNOTATIONS
+from bayesanno.modeling.kinds.counts import OF_COUNTS
 from bayesanno.report.blocks import as_text, join_ends, large_table
 from bayesanno.report.plots.style import WORDS
 from bayesanno.report.sections.findings import REPLICATES
 from bayesanno.report.sections.labels import count_labels, list_votes
-from bayesanno.simulation.statistics import OF_ANNOTATIONS, OF_COUNTS
 from tests.analysis.made import from_prior
 from tests.samples import simulate_clique
 

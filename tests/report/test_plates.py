@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 import bayesanno as ba
-from bayesanno.modeling.process import describe_process, smallest_data
+from bayesanno.modeling.kinds import kind_of
+from bayesanno.modeling.process import describe_process
 from bayesanno.modeling.registry import describe_models
 
 DATA = ba.AnnotationData.from_records([("s1", "ada", "yes"), ("s1", "bo", "no"), ("s2", "bo", "no")])
@@ -44,18 +45,18 @@ OF_CLASS = {("prevalence", "true_class"), ("true_class", ANSWERS)}
     ids=lambda one: getattr(one, "name", ""),
 )
 def test_the_edges_are_those_of_the_generative_process(model, known):
-    assert set(describe_process(model, smallest_data(model)).edges) == known
+    assert set(describe_process(model, kind_of(model).make_smallest()).edges) == known
 
 
 @pytest.mark.parametrize("name", ZOO)
 def test_every_model_has_a_diagram_with_all_its_parameters(name):
     model = ba.get_model(name)
-    process = describe_process(model, smallest_data(model))
+    process = describe_process(model, kind_of(model).make_smallest())
     (axes,) = ba.plot_plates(name).axes
     shown = {text.get_text().replace("\n", "") for text in axes.texts}
     assert {*process.dims, *process.numbers, *filter(None, [process.state])} <= shown
     assert ("summed out" in shown) == (process.state != "") == (name != "label_usage")
-    assert ("from the data" in shown) == bool(model.fixed_parameters(smallest_data(model)))
+    assert ("from the data" in shown) == bool(model.fixed_parameters(kind_of(model).make_smallest()))
     reaching, before = {process.answers}, set()
     while reaching != before:
         before, reaching = reaching, reaching | {parent for parent, child in process.edges if child in reaching}

@@ -10,9 +10,9 @@ import xarray as xr
 
 import bayesanno as ba
 from bayesanno._core.messages import DataError, ModelError
+from bayesanno.data.designs import make_design
 from bayesanno.io.datasets import load_named
 from bayesanno.io.write import write_table
-from bayesanno.simulation.simulate import make_design
 from tests.io.crowd import TWICE, make_crowd
 
 pytestmark = pytest.mark.usefixtures("by_numpy")  # few draws are made

@@ -26,8 +26,9 @@ from bayesanno._core.messages import DataError, FitError, NamesWarning, listed, 
 from bayesanno._core.validate import is_remote
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import name_labels
+from bayesanno.data.patterns import Links, link_annotators
 from bayesanno.data.totals import AnnotationTotals
-from bayesanno.fits.view import ENTROPY, LOG_PROBABILITY, PROBABILITY, FitPart, FitView, measure_entropy
+from bayesanno.fits.view import FitPart, FitView
 from bayesanno.inference.assemble import parts_to_check
 from bayesanno.inference.dask.cluster import add_all, allow_large_tasks, check_client, explain_errors
 from bayesanno.inference.dask.parts import (
@@ -39,7 +40,7 @@ from bayesanno.inference.dask.parts import (
     make_part,
     take_some,
 )
-from bayesanno.inference.diagnosis.findings import find_in_design, find_in_links, link_block
+from bayesanno.inference.diagnosis.findings import find_in_design
 from bayesanno.inference.diagnosis.misfit import MOST_ANSWERS
 from bayesanno.inference.em_vb.fixed_point import items_of, require_updates
 from bayesanno.io.check import doubt_names
@@ -53,8 +54,10 @@ from bayesanno.io.partitioned import (
     require_dask,
     spell_labels,
 )
-from bayesanno.modeling.expectation import AddsUp, make_blocks, read_log_posterior
+from bayesanno.modeling.expectation import AddsUp, PatternBlock, make_blocks, read_log_posterior
 from bayesanno.modeling.findings import Finding
+from bayesanno.modeling.kinds.annotations import find_in_links
+from bayesanno.modeling.latents import ENTROPY, LOG_PROBABILITY, PROBABILITY, measure_entropy
 
 if TYPE_CHECKING:
     from dask.distributed import Client, Future
@@ -207,6 +210,14 @@ def _warn_of_names(table: PartitionedTable, found: FoundNames, labels: Sequence[
 @items_of.register
 def _(data: DaskAnnotations) -> AddsUp:
     return data.on_workers
+
+
+def link_block(block: PatternBlock) -> Links:
+    """Return which annotators are linked by the items of a block."""
+    said = block.answers.tocoo()
+    pattern, cell = (part.astype(np.int64) for part in said.coords)
+    n_patterns, n_cells = block.answers.shape
+    return link_annotators(pattern, cell // block.n_labels, n_patterns, n_cells // block.n_labels)
 
 
 @find_in_design.register

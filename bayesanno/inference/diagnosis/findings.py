@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import singledispatch
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,18 +23,15 @@ from bayesanno._core.intervals import find_bounds
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.messages import counted
 from bayesanno.agreement.vote import vote_right
-from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.counts import CountData
-from bayesanno.data.dimensions import MultiAnnotationData
-from bayesanno.data.labelled import ANYONE, Labelled
 from bayesanno.fits.storage import is_on_dask, require_fit
-from bayesanno.fits.view import PROBABILITY, RECALIBRATION, Fit, FitPart, FitView, parts_of, split_data, view_of
+from bayesanno.fits.view import RECALIBRATION, Fit, FitPart, FitView, parts_of, split_data, view_of
 from bayesanno.inference.diagnosis.measures import has_converged
 from bayesanno.inference.diagnosis.modes import APART, find_in_modes
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import terms_of
-from bayesanno.modeling.expectation import PatternBlock
 from bayesanno.modeling.findings import Finding, Level, check, find, sort_findings, threshold_of, warn_of
+from bayesanno.modeling.kinds import kind_of
+from bayesanno.modeling.latents import PROBABILITY
 
 FINDINGS = "findings"  # the attribute of a fit: a JSON list of records
 COLUMNS = ("code", "level", "about", "value", "threshold", "message", "remedy")
@@ -326,19 +323,19 @@ def _find_in_recalibration(dimension: str, about: Mapping[str, Any]) -> Iterator
 def _find_in_items(view: FitView) -> Iterator[Finding]:
     """Yield what the labels of the items show beside the votes, and what was left out for its size."""
     for part in split_data(view.data, view.latents):
-        yield from find_against_votes(part.data, part.latent)
+        yield from find_against_votes(part)
     if "log_likelihood" not in view.tree.children:
-        sizes, n_items = view.posterior.sizes, next(iter(view.latents.values())).sizes["item"]
+        sizes, n_items = view.posterior.sizes, view.data.n_items
         n_draws = sizes["chain"] * sizes["draw"]
         memory = 8 * n_items * n_draws / 2**30
         yield find("no-log-likelihood", value=memory, n_items=f"{n_items:,}", n_draws=f"{n_draws:,}")
 
 
-def find_against_votes(data: object, latent: xr.Dataset) -> Iterator[Finding]:
+def find_against_votes(part: FitPart) -> Iterator[Finding]:
     """Yield that the most probable labels of a table's items are not those of most annotators."""
-    if not isinstance(data, AnnotationData) or "true_class" not in latent[PROBABILITY].dims:
+    if part.kind != "labels":
         return
-    shares, probability = data.class_shares, latent[PROBABILITY].transpose("item", "true_class").values
+    data, shares, probability = part.data, part.data.class_shares, part.latent[PROBABILITY].values
     first, second = np.sort(shares, axis=1)[:, :-3:-1].T
     voted = (first > second) & (data.control_codes < 0)
     if voted.sum() >= FEWEST_VOTED:
@@ -346,53 +343,6 @@ def find_against_votes(data: object, latent: xr.Dataset) -> Iterator[Finding]:
 
 
 # ------------------------------------------------------------------------------------------------- what a design lacks
-
-
-@dataclass(frozen=True)
-class Links:
-    """Which annotators are linked by shared items, among some items or all.
-
-    Attributes
-    ----------
-    leader : array of int, shape (annotator,)
-        The first annotator in an annotator's group.
-    checks : bool
-        Whether any item has more than one annotator.
-    """
-
-    leader: np.ndarray
-    checks: bool
-
-    def __add__(self, other: Self) -> Self:
-        everybody = np.arange(self.leader.size)
-        edges = np.concatenate([everybody, everybody]), np.concatenate([self.leader, other.leader])
-        return type(self)(_find_leaders(*edges, self.leader.size), self.checks or other.checks)
-
-
-def link_annotators(item: np.ndarray, annotator: np.ndarray, n_items: int, n_annotators: int) -> Links:
-    """Return which annotators are linked by annotations (annotation,)."""
-    of_item = np.full(n_items, -1)
-    of_item[item] = annotator  # one annotator of each item, to whom its others are linked
-    links = annotator != of_item[item]
-    leader = _find_leaders(annotator[links], of_item[item[links]], n_annotators)
-    return Links(leader, bool(links.any()))
-
-
-def link_block(block: PatternBlock) -> Links:
-    """Return which annotators are linked by the items of a block."""
-    said = block.answers.tocoo()
-    pattern, cell = (part.astype(np.int64) for part in said.coords)
-    n_patterns, n_cells = block.answers.shape
-    return link_annotators(pattern, cell // block.n_labels, n_patterns, n_cells // block.n_labels)
-
-
-def _find_leaders(one: np.ndarray, other: np.ndarray, size: int) -> np.ndarray:
-    """Return the first node that is connected to each node."""
-    import scipy.sparse as sp
-
-    graph = sp.coo_array((np.ones(one.size), (one, other)), shape=(size, size))
-    piece = sp.csgraph.connected_components(graph, directed=False)[1]
-    return np.unique(piece, return_index=True)[1][piece]
 
 
 @singledispatch
@@ -407,37 +357,7 @@ def find_in_design(data: Any) -> list[Finding]:
     >>> find_in_design(alone)[0].message
     'Every item has only one annotator: competence follows its prior alone.'
     """
-    raise TypeError(f"no kind of data: {type(data).__name__}")
-
-
-@find_in_design.register
-def _(data: AnnotationData) -> list[Finding]:
-    if data.annotators == (ANYONE,):
-        return [find("annotators-unnamed")]
-    of_control = data.annotator[data.control_codes[data.item] >= 0]
-    if np.isin(np.flatnonzero(data.by_annotator), of_control).all():
-        return []  # each annotator is compared with known labels
-    return find_in_links(link_annotators(data.item, data.annotator, data.n_items, data.n_annotators), data)
-
-
-@find_in_design.register
-def _(data: MultiAnnotationData) -> list[Finding]:
-    return list(dict.fromkeys(one for part in data.by_dimension.values() for one in find_in_design(part)))
-
-
-@find_in_design.register
-def _(_: CountData) -> list[Finding]:
-    return []  # counts have no annotators
-
-
-def find_in_links(links: Links, data: Labelled) -> list[Finding]:
-    """Return the findings of `find_in_design` from the links between annotators."""
-    active = np.flatnonzero(data.by_annotator)
-    few = check("design-few-annotators", active.size, n=counted(active.size, "annotator"))
-    leaders, members = np.unique(links.leader[active], return_counts=True)
-    smallest = [] if few else [data.annotators[leaders[np.argmin(members)]]]
-    apart = [] if few else check("design-groups-apart", leaders.size, smallest)
-    return [*([] if links.checks else [find("design-one-answer")]), *few, *apart]
+    return kind_of(data).find_in_design(data)
 
 
 # ------------------------------------------------------------------------------------------------ annotators at chance
@@ -527,7 +447,7 @@ def count_errors(part: FitPart) -> Errors | None:
     """
     from scipy.stats import norm, poisson
 
-    if not part.gold or part.is_of_types:
+    if part.kind != "labels" or not part.gold:
         return None
     right, probability = part.right, part.posterior.values.max(axis=1)
     known = np.isfinite(right)

@@ -30,16 +30,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from itertools import cycle
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesanno._core.lazy import xr
 from bayesanno._core.messages import DataError, FitError
-from bayesanno.data.annotations import AnnotationData, take_rows
-from bayesanno.data.columns import take_columns
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import FitPart
 from bayesanno.inference.diagnosis.residuals import (
     ErrorMeasure,
@@ -51,14 +48,14 @@ from bayesanno.inference.diagnosis.residuals import (
     match_errors,
     measure_errors,
 )
-from bayesanno.modeling.data_adapters import Data
 from bayesanno.modeling.findings import threshold_of
+from bayesanno.modeling.kinds import kind_of
+from bayesanno.modeling.kinds.base import AnswerTable, Statistic, measure_distance
+from bayesanno.modeling.latents import PROBABILITY
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.simulation.quantities import ModelDraws, ask, replicate, says_labels
-from bayesanno.simulation.statistics import AnswerTable, Statistic, measure_distance, tables_of
 
 REPLICATES = 100
-VOTES = {"votes_per_item", "histogram"}  # the statistics of votes
 MOST_ANSWERS = 20_000  # answers to replicate: of more, those to a random sample of items
 LEAST_SHARED = 20  # items that two annotators both answered
 ENOUGH_KNOWN = 20  # known labels, by which pairs are compared
@@ -133,35 +130,19 @@ def measure_misfit(drawn: ModelDraws, parts: Sequence[FitPart], random_seed: int
 
         Empty for models of annotators alone, in which all items are alike.
     """
-    if all(len(latent.states) == 1 for latent in drawn.model.latents(drawn.data)):
+    if not any(latent.varies for latent in drawn.model.latents(drawn.data)):
         return []
     rng = np.random.default_rng(random_seed)
-    data = drawn.data if "item" in drawn.draws.dims else _draw_items(drawn.data, rng)
+    has_parameters = "item" in drawn.draws.dims
+    data = drawn.data if has_parameters else kind_of(drawn.model).take_items(drawn.data, MOST_ANSWERS, rng)
     some = drawn._replace(data=data, draws=take_draws(drawn.draws, REPLICATES))
     again = np.resize(np.arange(some.draws.sizes["draw"]), REPLICATES)  # a fit of one point has one draw
     replicates = [answers for answers, _ in replicate(some._replace(draws=some.draws.isel(draw=again)), rng)]
-    found = [_measure_table(table, some, replicates) for table in tables_of(data)]
+    found = [_measure_table(table, some, replicates) for table in kind_of(drawn.model).tables(data)]
     for at, part in enumerate(parts):
         pairs, copies = _measure_pairs(part, drawn)
         found[at] = found[at]._replace(found=found[at].found | pairs, copies=copies)
     return found
-
-
-def _draw_items(data: Data, rng: np.random.Generator) -> Data:
-    """Return the answers to randomly drawn items, about as many as are replicated, or all if there are fewer."""
-    if not isinstance(data, AnnotationData) or data.n_annotations <= MOST_ANSWERS:
-        return data
-    n_items = max(1, round(data.n_items * MOST_ANSWERS / data.n_annotations))
-    chosen = np.sort(rng.choice(data.n_items, n_items, replace=False))
-    some, items = take_rows(data, np.isin(data.item, chosen)), tuple(data.items[code] for code in chosen)
-    return replace(
-        some,
-        items=items,
-        item=np.searchsorted(chosen, some.item),
-        gold={},
-        controls={item: data.controls[item] for item in items if item in data.controls},
-        item_columns=take_columns(data.item_columns, chosen),
-    )
 
 
 def _measure_table(table: AnswerTable, drawn: ModelDraws, replicates: list[np.ndarray]) -> Misfit:
@@ -171,7 +152,7 @@ def _measure_table(table: AnswerTable, drawn: ModelDraws, replicates: list[np.nd
         found["votes"] = _measure_votes(table, own)
     if drawn.draws.sizes["draw"] > 1:  # the uncertainty of one point is not known
         found["statistics"] = _measure_statistics(table, own)
-    if not isinstance(table.data, AnnotationData) or not says_labels(drawn.model, drawn.data):
+    if not says_labels(drawn.model, drawn.data):
         return Misfit(found)
     errors = None
     with suppress(DataError, FitError):  # of a model that cannot take items of one annotation, or other items
@@ -198,24 +179,17 @@ def _compare(
 
 
 def _measure_statistics(table: AnswerTable, replicates: list[np.ndarray]) -> dict[str, Any]:
-    seen, found = _answers_of(table), {}
-    for name in table.statistics.keys() - VOTES:
+    found = {}
+    for name in table.statistics.keys() - {table.votes}:
         with suppress(DataError):  # no item has two answers
-            found[name] = _compare(table.statistics[name](table.data), seen, replicates)[0]
+            found[name] = _compare(table.statistics[name](table.data), table.answers, replicates)[0]
     return dict(sorted(found.items()))
 
 
-def _answers_of(table: AnswerTable) -> np.ndarray:
-    return table.data.label if isinstance(table.data, AnnotationData) else table.data.successes
-
-
 def _measure_votes(table: AnswerTable, replicates: list[np.ndarray]) -> dict[str, Any]:
-    of_labels = isinstance(table.data, AnnotationData)
-    (name,) = table.statistics.keys() & VOTES
-    statistic = table.statistics[name](table.data)
-    far, observed, replicated = _compare(statistic, _answers_of(table), replicates)
-    n_bins = len(statistic.of) if not of_labels else int(np.bincount(table.data.item).max()) + 1  # of each label
-    counts = np.stack([observed, replicated.mean(axis=0)]).reshape(2, -1, n_bins)
+    statistic = table.statistics[table.votes](table.data)
+    far, observed, replicated = _compare(statistic, table.answers, replicates)
+    counts = np.stack([observed, replicated.mean(axis=0)]).reshape(2, -1, table.n_bins)
     shares = counts.cumsum(axis=2).reshape(2, -1) / table.data.n_items  # cumulative, observed and predicted
     at = int(np.abs(shares[0] - shares[1]).argmax())
     return far | {
@@ -236,7 +210,7 @@ def _measure_pairs(part: FitPart, drawn: ModelDraws) -> tuple[dict[str, Any], Co
     from scipy.sparse import csr_array
 
     data: Any = part.data
-    if not isinstance(data, AnnotationData) or part.is_of_types or part.posterior.shape[1] != data.n_classes:
+    if part.kind != "labels" or part.posterior.shape[1] != data.n_classes:
         return {}, None
     free = np.where((data.control_codes < 0)[:, None], part.posterior.values, 0.0)  # (item, true_class)
     known = np.equal.outer(data.gold_codes, np.arange(data.n_classes)).astype(float)
@@ -302,19 +276,11 @@ def join_pairs(pairs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[list[str], 
 # ---------------------------------------------------------------------------------------------------------- followed
 
 
-def measure_copying(data: object, latent: xr.Dataset) -> dict[str, Any]:
-    """Return the result of `label_copiers` for the most probable labels of a fit under `followed`; may be empty.
-
-    Parameters
-    ----------
-    data : AnnotationData, or data of another kind, which have nothing
-    latent : xarray.Dataset
-        Of a fit: `probability` (item, true_class).
-    """
-    if not isinstance(data, AnnotationData) or latent["probability"].sizes.get("true_class") != data.n_classes:
+def measure_copying(part: FitPart) -> dict[str, Any]:
+    """Return the result of `label_copiers` for the most probable labels of a part under `followed`; may be empty."""
+    if part.kind != "labels" or part.latent[PROBABILITY].shape[1] != part.data.n_classes:
         return {}
-    labels = data.class_codes[latent["probability"].transpose("item", "true_class").values.argmax(axis=1)]
-    found = label_copiers(data, labels)
+    found = label_copiers(part.data, part.data.class_codes[part.latent[PROBABILITY].values.argmax(axis=1)])
     return {} if found is None else {"followed": found}
 
 

@@ -27,7 +27,7 @@ from bayesanno.inference.modes.polish import Maximum, ascend, polish
 from bayesanno.inference.modes.search import merge
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import start_of
-from bayesanno.modeling.data_adapters import Data
+from bayesanno.modeling.kinds import Data
 from bayesanno.modeling.posterior import Formula, compile_formula
 from bayesanno.modeling.registry import get_model
 

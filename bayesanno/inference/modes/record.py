@@ -49,7 +49,7 @@ from bayesanno.inference.modes.search import (
 )
 from bayesanno.inference.relabelling import align_classes, class_permutations, sum_class_matrices
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.data_adapters import Data
+from bayesanno.modeling.kinds import Data
 
 ENOUGH = 10  # if more starts than this all led to one mode, chains that look alike are assumed to be in it
 HIGHER = 3.0  # nats by which a mode of chains is higher than those of the search, beyond the error of both

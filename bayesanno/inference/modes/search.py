@@ -42,7 +42,7 @@ from bayesanno.inference.diagnosis.thresholds import FEW_ITEMS_DIFFER
 from bayesanno.inference.relabelling import align_classes
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import start_of
-from bayesanno.modeling.data_adapters import Data
+from bayesanno.modeling.kinds import Data
 from bayesanno.modeling.posterior import compile_formula
 
 NEAR = 0.5  # largest difference of two ends of one mode, in any number
@@ -513,11 +513,13 @@ def make_log_density(
     scales, permuted = find_scales(density, model, graph), model.is_exchangeable(data)
 
     def read_states(points: np.ndarray) -> np.ndarray:
-        """Return the most probable state of each item, (point, item), for the first latent."""
+        """Return the most probable state of each item, (point, item), for the first latent; 0 if none has states."""
         values = as_chains(graph, [density.values_at(point) for point in points])
         values = add_deterministics(graph, align_classes(values)[0] if permuted else values)
         formula = compile_formula(model, data, values)
-        states = [one.log_probability[formula.latents[0]].argmax(axis=1) for one in formula.evaluate()]
+        if not formula.discrete:
+            return np.zeros((len(points), data.n_items), dtype=int)
+        states = [one.log_probability[formula.discrete[0]].argmax(axis=1) for one in formula.evaluate()]
         return np.stack(states)[:, formula.patterns.of_item]
 
     return LogDensity(

@@ -17,7 +17,7 @@ from bayesanno.inference.methods import check_start
 from bayesanno.inference.modes.search import Mode, Modes, make_log_density, search, weigh
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import start_of
-from bayesanno.modeling.data_adapters import Data
+from bayesanno.modeling.kinds import Data
 
 Begin = Literal["auto", "vote", "prior", "em"]
 SCALES = (1.0, 0.3, 0.1, 0.01)  # of the jitter: the first at which there is a density

@@ -14,7 +14,8 @@ from bayesanno._core.validate import check_made, check_share
 from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.labels import bound_accuracy, coverage_table, measure_coverage
 from bayesanno.analysis.views import view_for_table
-from bayesanno.fits.view import Fit, measure_entropy, part_of
+from bayesanno.fits.view import Fit, part_of
+from bayesanno.modeling.latents import measure_entropy
 from bayesanno.planning.progress import Measure
 from bayesanno.report.plots import style
 

@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Patch
 
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.data_adapters import Data
-from bayesanno.modeling.process import ProcessGraph, describe_process, smallest_data
+from bayesanno.modeling.kinds import Data, kind_of
+from bayesanno.modeling.process import ProcessGraph, describe_process
 from bayesanno.modeling.registry import get_model
 from bayesanno.report.plots import style
 
@@ -61,7 +61,7 @@ def plot_plates(
     ['annotator\nj = 1 ... J', 'answers', 'competence']
     """
     model = get_model(model)
-    process = describe_process(model, smallest_data(model) if data is None else data)
+    process = describe_process(model, kind_of(model).make_smallest() if data is None else data)
     n_items = "I" if data is None else f"{data.n_items:,}"
     n_annotators = "J" if data is None else f"{getattr(data, 'n_annotators', 0):,}"
     places = _place(process)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
-from typing import Any, Unpack
+from dataclasses import replace
+from typing import Unpack
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -15,9 +15,8 @@ from bayesanno.agreement.histograms import count_histogram
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.views import view_for_table
 from bayesanno.criticism.predictive import expected_by_type, expected_of_annotators
-from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.counts import CountData
 from bayesanno.fits.view import Fit, FitView
+from bayesanno.modeling.item_types import ItemTypeModel
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.report.plots import style
 from bayesanno.simulation.quantities import ModelDraws
@@ -75,7 +74,7 @@ def plot_types(
     if not view.derives("hard"):
         raise FitError(f"the items of {model.name} are not of types: fit binomial_mixture, diligent_lazy or easy_hard")
     draws = take_draws(view.posterior, MOST_DRAWS)
-    seen, expected, counted = predict_counts(view.data, view, draws, label)  # (bin,), (draw, type, bin)
+    seen, expected, counted = predict_counts(view, draws, label)  # (bin,), (draw, type, bin)
     names, expected = _join_small(list(model.states(view.data)), expected)
 
     axes, bins = style.open_axes(4.4, options), np.arange(seen.size)
@@ -114,30 +113,16 @@ def _join_small(names: list[str], expected: np.ndarray) -> tuple[list[str], np.n
     return shown, np.concatenate([expected[:, kept], rest], axis=1)
 
 
-@singledispatch
-def predict_counts(
-    data: Any, view: FitView, draws: xr.Dataset, label: str | None
-) -> tuple[np.ndarray, np.ndarray, str]:
+def predict_counts(view: FitView, draws: xr.Dataset, label: str | None) -> tuple[np.ndarray, np.ndarray, str]:
     """Return a histogram of counts (bin,), what draws expect of it by type (draw, type, bin), and what is counted."""
-    raise NotImplementedError(f"{type(data).__name__} has no histogram: register it here")  # abstract
-
-
-@predict_counts.register(CountData)
-def _(data: CountData, view: FitView, draws: xr.Dataset, label: str | None) -> tuple[np.ndarray, np.ndarray, str]:
-    if label is not None:
-        raise DataError(f"these data are counts of one label, and label is {label!r}: leave it out")
-    asked = data.trials[data.trials > 0]
-    kept = data.trials == np.bincount(asked).argmax()
-    same = CountData(
-        items=tuple(name for name, keep in zip(data.items, kept, strict=True) if keep),
-        successes=data.successes[kept],
-        trials=data.trials[kept],
-    )
-    return count_histogram(same), expected_by_type(ModelDraws(view.model, same, draws, view.known)), "successes"
-
-
-@predict_counts.register(AnnotationData)
-def _(data: AnnotationData, view: FitView, draws: xr.Dataset, label: str | None) -> tuple[np.ndarray, np.ndarray, str]:
+    data, drawn = view.data, ModelDraws(view.model, view.data, draws, view.known)
+    if isinstance(view.model, ItemTypeModel):
+        if label is not None:
+            raise DataError(f"these data are counts of one label, and label is {label!r}: leave it out")
+        kept = data.trials == np.bincount(data.trials[data.trials > 0]).argmax()
+        names = tuple(name for name, keep in zip(data.items, kept, strict=True) if keep)
+        same = replace(data, items=names, successes=data.successes[kept], trials=data.trials[kept])
+        return count_histogram(same), expected_by_type(drawn._replace(data=same)), "successes"
     if label is None:
         code = 1 if data.n_labels == 2 else int(np.bincount(data.label, minlength=data.n_labels).argmax())
     elif label in data.labels:
@@ -148,5 +133,5 @@ def _(data: AnnotationData, view: FitView, draws: xr.Dataset, label: str | None)
     answers = int(np.bincount(n[n > 0]).argmax())
     items = np.flatnonzero(n == answers)
     seen = np.bincount(data.votes[items, code].astype(int), minlength=answers + 1).astype(float)
-    expected = expected_of_annotators(ModelDraws(view.model, data, draws, view.known), items=items, label=code)
+    expected = expected_of_annotators(drawn, items=items, label=code)
     return seen, expected, f"answers that are {style.cut_name(data.labels[code])!r}"

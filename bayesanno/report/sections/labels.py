@@ -34,11 +34,11 @@ WAYS: dict[str, Allocation] = {"spread evenly": "evenly", "asked where they help
 def count_labels(found: Findings, part: FitPart) -> pd.DataFrame:
     """Count the items with each label or type: by the most probable one, and expected if probabilities are right."""
     probability, states = part.posterior.values, part.states
-    table = pd.DataFrame({"type" if part.is_of_types else "label": states})
+    table = pd.DataFrame({part.kind.removesuffix("s"): states})
     table["items"] = np.bincount(probability.argmax(axis=1), minlength=len(states))
     if not found.is_off:
         table["expected items"] = probability.sum(axis=0)
-    if part.votes is not None and not part.is_of_types:
+    if part.kind == "labels" and part.votes is not None:
         given = dict(zip(part.data.labels, part.votes.sum(axis=0) / part.votes.sum(), strict=True))
         table["share of answers"] = [given.get(name, 0.0) for name in states]
     return table
@@ -53,7 +53,7 @@ def count_unsure(part: FitPart) -> dict[str, Any]:
 
 def compare_with_vote(part: FitPart) -> dict[str, Any] | None:
     """Count the items on which model and majority vote differ, and how often each is right; None without votes."""
-    if part.votes is None or part.is_of_types:
+    if part.kind != "labels" or part.votes is None:
         return None
     vote, known = majority_vote(part.data), np.isfinite(part.right)
     clear = ~vote["tied"].to_numpy()
@@ -66,7 +66,7 @@ def compare_with_vote(part: FitPart) -> dict[str, Any] | None:
 
 def check_known(part: FitPart) -> pd.DataFrame | None:
     """Return how many known labels are right, of all items and of the most certain ones; None if none is known."""
-    if part.is_of_types or not part.gold:
+    if part.kind != "labels" or not part.gold:
         return None
     table, prob = measure_coverage(part.entropy, part.right, list(SCORED.values())), choose_prob(None)
     low, high = bound_accuracy(table, prob)
@@ -118,7 +118,7 @@ def _rank_states(part: FitPart) -> pd.DataFrame:
     """Return the first columns of `item_rows`, and of counts, whose table has the probabilities alone, the entropy."""
     probability, states = part.posterior.values, np.array(part.states, dtype=object)
     first, second = np.argsort(-probability, axis=1, kind="stable")[:, :2].T
-    state = "type" if part.votes is None else "item_type" if part.is_of_types else "label"
+    state = "type" if part.votes is None else "label" if part.kind == "labels" else "item_type"
     rows = np.arange(len(probability))
     table = pd.DataFrame({"item": list(part.data.items), state: states[first], "probability": probability[rows, first]})
     table = table.assign(runner_up=states[second], p_runner_up=probability[rows, second])
