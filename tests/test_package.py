@@ -48,6 +48,27 @@ print(arviz.__name__)
     assert done.stdout == "\narviz\n"
 
 
+NAME_A_KIND = {  # the files that may name the class of a kind of data; all others ask its record
+    "CountData": {
+        "bayesanno/__init__.pyi", "bayesanno/agreement/histograms.py", "bayesanno/data/counts.py",
+        "bayesanno/data/designs.py", "bayesanno/io/counts.py", "bayesanno/modeling/item_types.py",
+        "bayesanno/modeling/kinds/counts.py", "models/binomial_mixture.py", "models/diligent_lazy.py",
+        "models/gaussian_mixture.py",
+    },
+    "MultiAnnotationData": {
+        "bayesanno/__init__.pyi", "bayesanno/data/dimensions.py", "bayesanno/io/read.py",
+        "bayesanno/modeling/kinds/dimensions.py", "models/_correctness/correlation.py", "models/model_a_multi.py",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAME_A_KIND)
+def test_only_its_own_files_name_a_kind_of_data(name):
+    files = [path for folder in ("bayesanno", "models") for path in (ROOT / folder).rglob("*.py*")]
+    text = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in files if path.suffix != ".pyc"}
+    assert {path for path, of in text.items() if name in of and "bayesanno/models/" not in path} == NAME_A_KIND[name]
+
+
 def test_the_models_are_found_where_git_makes_no_symbolic_links(tmp_path):
     shutil.copytree(ROOT / "bayesanno", tmp_path / "bayesanno", ignore=shutil.ignore_patterns("models", "__pycache__"))
     shutil.copytree(ROOT / "models", tmp_path / "models", ignore=shutil.ignore_patterns("__pycache__"))

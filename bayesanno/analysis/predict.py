@@ -50,7 +50,7 @@ def predict_labels(fit: xr.DataTree | FitView, new_data: Any, *, random_seed: in
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-    new_data : AnnotationData, CountData or MultiAnnotationData
+    new_data : data of the kind that the model takes
         New items, as data of the same class as the fit's. Annotators must be among the fit's (unless the model has a
         population), and so must labels. All dimensions of the fit are required, since labels depend on all of them.
     random_seed : int, optional

@@ -70,7 +70,7 @@ def write_labels(
     Parameters
     ----------
     fit : xarray.DataTree
-    data : AnnotationData, CountData, MultiAnnotationData, DaskAnnotations, path, dask.dataframe or None
+    data : data of the fit's kind, DaskAnnotations, path, dask.dataframe or None
         The data of the fit, or other data with the same annotators and labels. None writes the items that the fit
         holds. Other items in memory are predicted with `predict_labels`. For a fit on a cluster, data that are not yet
         on the cluster are read again; to use them several times, pass what `distribute_annotations` returned.

@@ -83,7 +83,7 @@ def describe_prior(
     ----------
     models : str, AnnotationModel, or mapping of name to such
         Models of the same data. To compare priors, give variants of a model.
-    design : AnnotationData, CountData or MultiAnnotationData, as the models take
+    design : data of the kind that the models take
         A design, such as from `make_design`, or real data. Answers, gold and controls are ignored.
     draws : int, default 500
         Draws of the parameters, at least 20. Each gives a table of answers.

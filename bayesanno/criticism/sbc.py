@@ -158,7 +158,7 @@ def sbc(
     ----------
     model : str or AnnotationModel
         A model with priors that do not depend on data; models that take label frequencies from the answers are refused.
-    design : AnnotationData, CountData or MultiAnnotationData, as the model takes
+    design : data of the kind that the model takes
         The design; see `bayesanno.make_design`. All simulations share one compiled graph.
     simulations : int
         The number of simulations.

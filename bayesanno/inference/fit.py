@@ -66,10 +66,10 @@ def fit(
     ----------
     model : str or AnnotationModel
         The name of a model, or an instance (with your own priors).
-    data : AnnotationData, CountData or MultiAnnotationData, as the model takes; path, str, DataFrame or list of records
-        Annotations, or counts of positive answers; whatever else is given is read by `read_annotations` or
-        `read_counts`, without further options. EM and VB also take annotations on a Dask cluster: the result of
-        `distribute_annotations`, or, with a `client`, a folder of Parquet files or a dask.dataframe.
+    data : AnnotationData or other data, as the model takes; path, str, DataFrame or list of records
+        A file or a table is read without further options, by `read_annotations` or the reader of the other kind. EM
+        and VB also take annotations on a Dask cluster: the result of `distribute_annotations`, or, with a `client`, a
+        folder of Parquet files or a dask.dataframe.
     method : {"nuts", "advi", "fullrank_advi", "em", "vb"}
         NUTS samples the posterior. ADVI fits a normal approximation on the unconstrained scale (independent, or with
         all correlations). EM finds the point of maximum likelihood, in a fraction of the time; its tables have no

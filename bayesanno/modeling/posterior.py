@@ -103,7 +103,7 @@ def recover(
     Parameters
     ----------
     model : AnnotationModel
-    data : AnnotationData, CountData or MultiAnnotationData
+    data : data of the kind that the model takes
         The data of the fit, or new items with the same annotators.
     posterior : xarray.Dataset
         The parameters, with dims (chain, draw, ...).

@@ -53,7 +53,7 @@ def describe_process(model: Any, data: Data) -> ProcessGraph:
     Parameters
     ----------
     model : AnnotationModel
-    data : AnnotationData, CountData or MultiAnnotationData, as the model takes
+    data : data of the kind that the model takes
         Any data to which the model can be fitted.
 
     Examples

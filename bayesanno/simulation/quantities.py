@@ -43,7 +43,7 @@ class ModelDraws(NamedTuple):
     Attributes
     ----------
     model : AnnotationModel
-    data : AnnotationData, CountData or MultiAnnotationData, as the model takes
+    data : data of the kind that the model takes
         Data, or a design if the answers are not used.
     draws : xarray.Dataset
         Parameters and derived quantities, dims (chain, draw, ...).
@@ -68,7 +68,7 @@ def describe_annotators(drawn: ModelDraws, *, dimension: str = "", who: Sequence
     Parameters
     ----------
     drawn : ModelDraws
-        Draws with AnnotationData or MultiAnnotationData, which have the annotators and labels.
+        Draws with data that have annotators and labels.
     dimension : str
         The dimension, for data with several dimensions.
     who : sequence of int, optional

@@ -37,7 +37,7 @@ def simulate(
     ----------
     model : str or AnnotationModel
         The name of a model, or an instance.
-    design : AnnotationData, CountData or MultiAnnotationData, as the model takes
+    design : data of the kind that the model takes
         The design (see `make_design` and `make_count_design`), or real data. Its annotations are ignored; its controls
         are the true labels of their items. "Unsure" labels are never true labels.
     parameters : mapping of variable name to array, optional
@@ -89,7 +89,7 @@ class Simulator:
     ----------
     model : AnnotationModel
         A model with a prior for all its parameters.
-    design : AnnotationData, CountData or MultiAnnotationData, as the model takes
+    design : data of the kind that the model takes
     """
 
     def __init__(self, model: AnnotationModel, design: Data) -> None:

@@ -97,7 +97,7 @@ OF_GROUPS = [
     (
         lambda f: ba.group_table(f.counts, GROUPS),
         FitError,
-        "group_table needs labels, and binomial_mixture gives item types",
+        "group_table needs labels, and .* gives item types",
     ),
     (lambda f: ba.dependence_table(f.tiny, {"zed": "x"}), DataError, r"annotator 'ada' \(as 2 more\) is in no group"),
     (lambda f: ba.dependence_table(f.tiny, truth="votes"), FitError, "there is no truth 'votes'"),

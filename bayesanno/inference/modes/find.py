@@ -57,7 +57,7 @@ def find_modes(
     ----------
     model : AnnotationModel or str
         A model, or its name.
-    data : AnnotationData, CountData or MultiAnnotationData
+    data : data of the kind that the model takes
     objective : {"ml", "map"}, default "ml"
         The likelihood, or the posterior density of the parameters on their own scale (without a Jacobian, so modes
         differ from those on a sampler's unconstrained scale).

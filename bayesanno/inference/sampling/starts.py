@@ -107,7 +107,7 @@ def choose_starts(
     ----------
     graph : pymc.Model
     model : AnnotationModel
-    data : AnnotationData, CountData or MultiAnnotationData
+    data : data of the kind that the model takes
     initvals : "auto", "vote", "prior", "em" or mapping of variable name to array
         "auto": in the probable modes; "vote": near the majority vote; "prior": at draws from the prior; "em": near the
         best point that EM finds.

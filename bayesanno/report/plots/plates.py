@@ -33,7 +33,7 @@ def plot_plates(
     Parameters
     ----------
     model : str or AnnotationModel
-    data : AnnotationData, CountData or MultiAnnotationData, optional
+    data : data of the kind that the model takes, optional
         Whose numbers of items and annotators are written on the plates; otherwise they are I and J.
     figsize, ax
         As in `plot_coverage`.

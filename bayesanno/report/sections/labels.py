@@ -12,7 +12,6 @@ from bayesanno._core.messages import FitError
 from bayesanno.agreement.vote import majority_vote
 from bayesanno.analysis.difficulty import difficulty_table
 from bayesanno.analysis.labels import SCORED, bound_accuracy, label_table, measure_coverage
-from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import FitPart, FitView, concat_parts, parts_of
 from bayesanno.planning.gains import Allocation
 from bayesanno.planning.of_fit import find_candidates
@@ -162,7 +161,7 @@ def expect_progress(found: Findings, random_seed: int) -> dict[str, Any] | None:
     annotator, the result says only that.
     """
     view, data = found.view, found.view.named_data
-    if not isinstance(data, AnnotationData) or view.yields == "point":
+    if len(found.parts) != 1 or found.parts[0].kind != "labels" or view.yields == "point":
         return None
     if data.n_items * len(data.annotators) > MOST_PAIRS:
         return {"is_too_large": True}
