@@ -25,8 +25,7 @@ ENTROPY = "entropy"  # (item,), nats
 MEAN, SD, QUANTILE = "mean", "sd", "quantile"  # (item,), (item,) and (item, level), of a number
 LEVEL = "level"  # the dimension of the probabilities below quantiles
 LEVELS = (np.arange(200) + 0.5) / 200
-NODES = 21  # at most, of the quadrature of a number of an item
-POINTS = 8_000  # by which the quantiles of a mixture are computed
+POINTS, LEAST_POINTS = 8_000, 4  # by which quantiles of a mixture are computed: in all, and of each draw
 LABEL_PROBABILITY = "label_probability"  # (item, label), if the last state is that nobody gave the true label
 HARD = "hard"  # (item,), P(the item is of the hard type)
 CORRECT = "correct"  # (annotation,), P(the annotator is right), in models that infer it
@@ -132,20 +131,19 @@ class Derived(NamedTuple):
     values: pt.TensorVariable
 
 
-class Normals(NamedTuple):
-    """The posterior of a number of each item in one draw, as a mixture of normal distributions.
-
-    One component is a normal distribution. The nodes of a quadrature are many, of which each may have the sd 0.
+class Number(NamedTuple):
+    """The posterior of a number of each item in one draw.
 
     Attributes
     ----------
-    log_weight, mean, sd : TensorVariable, shape (item, component)
-        The log weights add up to 1 on the scale of probabilities.
+    mean, sd : TensorVariable, shape (item,)
+    quantile : TensorVariable, shape (item, level)
+        At the levels (item, level) that the argument of the formula has.
     """
 
-    log_weight: pt.TensorVariable
     mean: pt.TensorVariable
     sd: pt.TensorVariable
+    quantile: pt.TensorVariable
 
 
 @dataclass(frozen=True)
@@ -158,13 +156,13 @@ class LatentPosterior:
         Of discrete latents. Logs are used since probabilities near 1 round to 1, and the others underflow for items
         with many answers.
     derived : mapping of str to mapping of str to Derived
-    normals : mapping of str to Normals
+    numbers : mapping of str to Number
         Of continuous latents.
     """
 
     log_probability: Mapping[str, pt.TensorVariable]
     derived: Mapping[str, Mapping[str, Derived]] = field(default_factory=dict)
-    normals: Mapping[str, Normals] = field(default_factory=dict)
+    numbers: Mapping[str, Number] = field(default_factory=dict)
 
 
 def data_of_latent(data: Any, latent: Latent) -> Any:
@@ -179,33 +177,35 @@ def measure_entropy(probability: np.ndarray) -> np.ndarray:
     return entr(probability).sum(axis=1)
 
 
-def average_normals(log_weight: np.ndarray, mean: np.ndarray, sd: np.ndarray) -> dict[str, np.ndarray]:
-    """Return mean, sd and quantiles of mixtures over draws, (item,) and (item, level).
+def spread_levels(n_samples: int) -> np.ndarray:
+    """Return levels (sample, level) that fill (0, 1) evenly within each sample, and over all of them; not random."""
+    n_levels = max(LEAST_POINTS, -(-POINTS // n_samples))
+    first = (np.arange(n_samples) * (np.sqrt(5) - 1) / 2 + 0.5) % 1
+    return (np.arange(n_levels) + first[:, None]) / n_levels
 
-    Quantiles are those of `POINTS` points or more, spread evenly within each normal distribution, with other points in
-    each: nothing is random.
+
+def average_numbers(
+    mean: np.ndarray, sd: np.ndarray, quantile: np.ndarray, weight: np.ndarray | None = None
+) -> dict[str, np.ndarray]:
+    """Return mean, sd and quantiles of mixtures over draws, (item,) and (item, level).
 
     Parameters
     ----------
-    log_weight, mean, sd : array, shape (sample, item, component)
-        The mixture of each draw; the log weights of draws, if they differ, are added to those of the components.
+    mean, sd : array, shape (sample, item)
+    quantile : array, shape (sample, item, level)
+        The quantiles of each draw, at levels from `spread_levels`.
+    weight : array, shape (sample, item), optional
+        With mean 1; by default all draws have the same.
     """
-    from scipy.special import logsumexp, ndtri
-
-    log_weight, mean, sd = (np.moveaxis(of, 1, 0).reshape(of.shape[1], -1) for of in (log_weight, mean, sd))
-    weight = np.exp(log_weight - logsumexp(log_weight, axis=1, keepdims=True))  # (item, normal)
-    centre = (weight * mean).sum(axis=1)
-    spread = np.sqrt((weight * (sd**2 + (mean - centre[:, None]) ** 2)).sum(axis=1))
-    n = mean.shape[1]
-    n_each = -(-POINTS // n)
-    first = (np.arange(n) * (np.sqrt(5) - 1) / 2 + 0.5) % 1  # of each normal distribution, in its first stratum
-    away = ndtri((np.arange(n_each) + first[:, None]) / n_each)  # (normal, point)
-    quantiles = np.empty((len(mean), LEVELS.size))
-    for item in range(len(mean)):
-        points = (mean[item][:, None] + sd[item][:, None] * away).ravel()
-        order = np.argsort(points)
-        each = np.repeat(weight[item] / n_each, n_each)[order]
-        quantiles[item] = np.interp(LEVELS, each.cumsum() - each / 2, points[order])
+    weight = np.ones_like(mean) if weight is None else weight
+    centre = (weight * mean).mean(axis=0)
+    spread = np.sqrt((weight * (sd**2 + (mean - centre) ** 2)).mean(axis=0))
+    quantiles = np.empty((centre.size, LEVELS.size))
+    for item in range(centre.size):
+        order = np.argsort(quantile[:, item], axis=None)
+        each = np.repeat(weight[:, item], quantile.shape[2])[order]
+        below = (each.cumsum() - each / 2) / each.sum()
+        quantiles[item] = np.interp(LEVELS, below, quantile[:, item].ravel()[order])
     return {MEAN: centre, SD: spread, QUANTILE: quantiles}
 
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -31,18 +31,18 @@ from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import weights_of, with_log_class
 from bayesanno.modeling.kinds import Data, kind_of
-from bayesanno.modeling.kinds.base import ArrayName, Arrays, Patterns, slice_patterns
+from bayesanno.modeling.kinds.base import LEVEL_OF_DRAW, ArrayName, Arrays, Patterns, slice_patterns
 from bayesanno.modeling.latents import (
     ENTROPY,
     LOG_PROBABILITY,
-    NODES,
     PROBABILITY,
     PROBABILITY_MCSE,
     Continuous,
     Discrete,
-    average_normals,
+    average_numbers,
     data_of_latent,
     measure_entropy,
+    spread_levels,
 )  # fmt: skip
 from bayesanno.modeling.likelihood import find_patterns, index_arrays
 
@@ -132,7 +132,9 @@ def recover(
     effective: list[np.ndarray] = []  # numbers of draws, chunk after chunk
 
     # numbers of an item that are held for all draws
-    n_numbers = 1 + sum(len(latent.states) if isinstance(latent, Discrete) else 3 * NODES for latent in of.values())
+    n_numbers = 1 + sum(
+        len(latent.states) if isinstance(latent, Discrete) else 2 + formula.n_levels for latent in of.values()
+    )
     if weigh_draws:
         whole, lengths = slice(0, patterns.n_patterns), {dim: len(names) for dim, names in model.coords(data).items()}
         for (name, _), (first, *others) in formula.derived_dims.items():
@@ -141,7 +143,7 @@ def recover(
     per_chunk = max(1, int(CHUNK_BYTES // (8 * n_samples * n_numbers)))
     for begin in range(0, patterns.n_patterns, per_chunk):
         chunk = slice(begin, min(begin + per_chunk, patterns.n_patterns))
-        log_weight, log_probability, normals, derived = _evaluate_all(
+        log_weight, log_probability, numbers, derived = _evaluate_all(
             formula, chunk, n_samples, keep_derived=weigh_draws
         )
         if log_likelihood is not None:
@@ -159,9 +161,8 @@ def recover(
                 parts[reading].append(total / n_samples)
         for name, latent in of.items():
             if isinstance(latent, Continuous):
-                log_each, *rest = normals[name]  # (sample, pattern, component) each
-                log_each = log_each + log_weight[:, :, None] if weigh_draws else log_each
-                for what, values in average_normals(log_each, *rest).items():
+                centre, spread, quantile = numbers[name]
+                for what, values in average_numbers(centre, spread, quantile, weight if weigh_draws else None).items():
                     parts[name, what].append(values)
                 continue
             logs = log_probability[name]  # (sample, pattern, state)
@@ -206,18 +207,19 @@ def _evaluate_all(
     -------
     log_likelihood : array, shape (sample, pattern)
     log_probability : dict of str to array, shape (sample, pattern, state)
-    normals : dict of str to list of three arrays, shape (sample, pattern, component)
+    numbers : dict of str to list of arrays
+        Mean and sd (sample, pattern), and quantiles (sample, pattern, level).
     derived : dict of str to array
         For every draw (sample, ...) if they are to be kept, or else their sums over draws.
     """
     log_likelihood = np.empty((n_samples, chunk.stop - chunk.start))
     log_probability: dict[str, np.ndarray] = {}
-    normals: dict[str, list[np.ndarray]] = {}
+    numbers: dict[str, list[np.ndarray]] = {}
     derived: dict[Reading, np.ndarray] = {}
     for sample, one in enumerate(formula.evaluate(chunk)):
         if not sample:
             log_probability = {name: np.empty((n_samples, *logs.shape)) for name, logs in one.log_probability.items()}
-            normals = {name: [np.empty((n_samples, *of.shape)) for of in each] for name, each in one.normals.items()}
+            numbers = {name: [np.empty((n_samples, *of.shape)) for of in each] for name, each in one.numbers.items()}
             shapes = {
                 name: (n_samples, *each.shape) if keep_derived else each.shape for name, each in one.derived.items()
             }
@@ -225,15 +227,15 @@ def _evaluate_all(
         log_likelihood[sample] = one.log_likelihood
         for name, logs in one.log_probability.items():
             log_probability[name][sample] = logs
-        for name, three in one.normals.items():
-            for held, values in zip(normals[name], three, strict=True):
+        for name, three in one.numbers.items():
+            for held, values in zip(numbers[name], three, strict=True):
                 held[sample] = values
         for reading, each in one.derived.items():
             if keep_derived:
                 derived[reading][sample] = each
             else:
                 derived[reading] += each
-    return log_likelihood, log_probability, normals, derived
+    return log_likelihood, log_probability, numbers, derived
 
 
 def take_draws(posterior: xr.Dataset, n: int) -> xr.Dataset:
@@ -253,7 +255,7 @@ class Evaluated:
 
     log_likelihood: np.ndarray
     log_probability: dict[str, np.ndarray]
-    normals: Mapping[str, Sequence[np.ndarray]]
+    numbers: Mapping[str, Sequence[np.ndarray]]
     derived: dict[Reading, np.ndarray]
 
     @property
@@ -287,6 +289,11 @@ class Formula:
     continuous: tuple[str, ...]
     derived_dims: Mapping[Reading, tuple[str, ...]]
 
+    @property
+    def n_levels(self) -> int:
+        """The number of quantiles of each number and draw."""
+        return self.draws[LEVEL_OF_DRAW.name].shape[2] if self.continuous else 0
+
     def evaluate(self, chunk: slice | None = None) -> Iterator[Evaluated]:
         """Evaluate for every draw, for a chunk of patterns or all of them."""
         whole = slice(0, self.patterns.n_patterns) if chunk is None else chunk
@@ -296,8 +303,8 @@ class Formula:
         values = [of if axes[name] is None else of.take(items, axes[name]) for name, of in self.draws.items()]
         for total, *rest in self.function.each(values, [*self.known.values(), *arrays]):
             logs = {name: rest.pop(0) for name in self.discrete}
-            normals = {name: (rest.pop(0), rest.pop(0), rest.pop(0)) for name in self.continuous}
-            yield Evaluated(total, logs, normals, dict(zip(self.derived_dims, rest, strict=True)))
+            numbers = {name: (rest.pop(0), rest.pop(0), rest.pop(0)) for name in self.continuous}
+            yield Evaluated(total, logs, numbers, dict(zip(self.derived_dims, rest, strict=True)))
 
     def log_likelihood(self) -> np.ndarray:
         """Return log p(the item's answers | parameters) for every draw and item, (chain, draw, item)."""
@@ -324,6 +331,13 @@ class Formula:
             states.append(draw_codes(one.probability[latent][self.patterns.of_item], rng))
         assert isinstance(chosen, Discrete)
         return self._as_array(states, "item", self.data.items).rename(chosen.dim)
+
+    def draw_numbers(self, latent: str = "", random_seed: int | np.random.Generator | None = None) -> xr.DataArray:
+        """Draw every item's number once per posterior draw: dims (chain, draw, item)."""
+        level = np.random.default_rng(random_seed).uniform(size=self.draws[LEVEL_OF_DRAW.name].shape[:2])
+        drawn = replace(self, draws={**self.draws, LEVEL_OF_DRAW.name: level[:, :, None]})
+        numbers = [one.numbers[latent][2][self.patterns.of_item, 0] for one in drawn.evaluate()]
+        return self._as_array(numbers, "item", self.data.items)
 
     def count_states(self) -> xr.DataArray:
         """Return the expected number of items in each state, given the answers and one draw: (chain, draw, state)."""
@@ -380,6 +394,10 @@ def compile_formula(
     draws = stack_samples(posterior[sorted(map(str, posterior.data_vars))])  # in whatever order: one formula
     dims = {name: posterior[name].transpose("chain", "draw", ...).dims[1:] for name in draws}  # the first: of samples
     item_axis = {name: of.index("item") for name, of in dims.items() if "item" in of}
+    if any(isinstance(one, Continuous) for one in model.latents(data)):
+        levels = spread_levels(posterior.sizes["chain"] * posterior.sizes["draw"])
+        shape = (len(levels), data.n_items, levels.shape[1])
+        draws[LEVEL_OF_DRAW.name], item_axis[LEVEL_OF_DRAW.name] = np.broadcast_to(levels[:, None], shape), 1
 
     drawn = {name: pt.TensorType("float64", (None,) * (values.ndim - 1))(name) for name, values in draws.items()}
     beforehand = {
@@ -388,14 +406,15 @@ def compile_formula(
     given: dict[ArrayName, pt.TensorVariable] = {
         key: pt.TensorType(array.values.dtype, (None,) * array.values.ndim)(key.name) for key, array in arrays.items()
     }
-    answers = kind_of(model).answers(data, given)
+    levels_of = {LEVEL_OF_DRAW: drawn[LEVEL_OF_DRAW.name]} if LEVEL_OF_DRAW.name in drawn else {}
+    answers = kind_of(model).answers(data, {**given, **levels_of})
     p = Parameters(with_log_class(model, data, drawn | beforehand, given))
     latent = model.latent_posterior(answers, p)
     derived = {(name, what): quantity for name, of in latent.derived.items() for what, quantity in of.items()}
     outputs = [
         model.item_logp(answers, p),
         *latent.log_probability.values(),
-        *(each for three in latent.normals.values() for each in three),
+        *(each for three in latent.numbers.values() for each in three),
         *(quantity.values for quantity in derived.values()),
     ]
     values = {drawn[name]: each for name, each in draws.items()}
@@ -411,7 +430,7 @@ def compile_formula(
         item_axis=item_axis,
         known=known,
         discrete=tuple(latent.log_probability),
-        continuous=tuple(latent.normals),
+        continuous=tuple(latent.numbers),
         derived_dims={reading: quantity.dims for reading, quantity in derived.items()},
     )
 

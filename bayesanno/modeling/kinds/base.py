@@ -61,6 +61,7 @@ ITEM_PATTERN, PATTERN_ITEM = ArrayName("item_pattern"), ArrayName("pattern_item"
 CONTROL = ArrayName("control")
 CLASS_ROW, ROW_OF_ITEM = ArrayName("class_row"), ArrayName("class_row_of_item")
 ITEM_WEIGHT = ArrayName("item_weight")
+LEVEL_OF_DRAW = ArrayName("level_of_draw")  # (item, level): where the quantiles of numbers are, in one draw
 
 
 @dataclass(frozen=True)
