@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -198,10 +199,17 @@ def _in_numba(op: LoopOp, node: Any, **_: Any) -> tuple[Any, None]:
     lines = [f"def run({', '.join(given)}):", f"    lengths = find_lengths({lengths})"]
     lines += [f"    {name} = empty(lengths[{at}], dtype_{name})" for at, name in enumerate(made)]
     lines += [f"    loop({', '.join(vectors)})", f"    return {', '.join(made)}"]
-    names = {"ascontiguousarray": np.ascontiguousarray, "empty": np.empty, "loop": numba_njit(op.loop, fastmath=False)}
+    names = {"ascontiguousarray": np.ascontiguousarray, "empty": np.empty, "loop": _for_numba(op.loop)}
     names |= {"find_lengths": numba_njit(op.lengths)} | {f"dtype_{y}": np.dtype(of.dtype) for y, of in made.items()}
     exec("\n".join(lines), names)
     return numba_njit(names["run"]), None
+
+
+def _for_numba(function: Any) -> Any:
+    """Return a function for Numba, with the functions of Python that it calls."""
+    helpers = {name: function.__globals__.get(name) for name in function.__code__.co_names}
+    own = {name: _for_numba(of) for name, of in helpers.items() if isinstance(of, FunctionType)}
+    return numba_njit(FunctionType(function.__code__, {**function.__globals__, **own}), fastmath=False)
 
 
 class LengthOp(LoopOp):

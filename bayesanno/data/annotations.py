@@ -18,14 +18,14 @@ import numpy as np
 
 from bayesanno._core.lazy import pd
 from bayesanno._core.messages import DataError, as_names, counted, enumerated, listed, option
-from bayesanno.data.columns import hash_columns, read_columns
+from bayesanno.data.columns import hash_columns
 from bayesanno.data.described import freeze
 from bayesanno.data.labelled import (
     NO_ANNOTATION,
     Codes,
     Labelled,
+    LongTable,
     check_known,
-    check_names,
     check_unsure,
     count_cells,
     find_codes,
@@ -86,7 +86,7 @@ def order_by_scale(labels: Sequence[str]) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class AnnotationData(Labelled):
+class AnnotationData(LongTable, Labelled):
     """Annotations in long form: each entry of the arrays is one label that one annotator gave to one item.
 
     Designs may be unbalanced. An annotator may answer an item twice, an item may have no annotations, and labels that
@@ -167,25 +167,7 @@ class AnnotationData(Labelled):
         """Check every field and freeze the arrays."""
         if np.size(self.item) == 0:
             raise DataError(NO_ANNOTATION)
-        for what in ("items", "annotators", "labels"):
-            object.__setattr__(self, what, check_names(what, getattr(self, what)))
-        for what, names in (("item", self.items), ("annotator", self.annotators), ("label", self.labels)):
-            given = np.asarray(getattr(self, what))
-            if given.size and not np.issubdtype(given.dtype, np.integer):
-                raise DataError(
-                    f"{what} must hold whole numbers, positions in {what}s, not values of type {given.dtype}"
-                )
-            codes = given.astype(np.int64)  # a copy: the caller's array stays writable
-            if codes.ndim != 1 or codes.size != np.size(self.item):
-                expected = f"({np.size(self.item)},)"
-                raise DataError(f"{what} must have one entry per annotation, shape {expected}, not {codes.shape}")
-            if codes.size and not (0 <= codes.min() and codes.max() < len(names)):
-                raise DataError(f"{what} has an index outside 0..{len(names) - 1}: {codes.min()}..{codes.max()}")
-            object.__setattr__(self, what, freeze(codes))
-        for of, n in (("item", len(self.items)), ("annotator", len(self.annotators))):
-            object.__setattr__(self, f"{of}_columns", read_columns(of, getattr(self, f"{of}_columns"), n))
-        if both := sorted(self.item_columns.keys() & self.annotator_columns.keys()):
-            raise DataError(f"{both[0]!r} is a column of the items and of the annotators: rename one")
+        self._check_long("label")
         unsure = name_unsure(self.unsure)
         check_unsure(unsure, self.labels)
         object.__setattr__(self, "unsure", tuple(name for name in self.labels if name in unsure))
@@ -310,29 +292,10 @@ class AnnotationData(Labelled):
             name = about.get("name")
             raise DataError(f"{name}: {error}" if name else str(error)) from None
 
-    @cached_property
-    def _item_index(self) -> dict[str, int]:
-        return {name: index for index, name in enumerate(self.items)}
-
-    @property
-    def n_items(self) -> int:
-        """Number of items, including those without annotations."""
-        return len(self.items)
-
-    @property
-    def n_annotations(self) -> int:
-        """Number of annotations."""
-        return int(self.item.size)
-
     @property
     def n_gold(self) -> int:
         """The number of items with a known true label, for evaluation."""
         return len(self.gold)
-
-    @cached_property
-    def by_annotator(self) -> Codes:
-        """The number of annotations by each annotator; shape (annotator,)."""
-        return np.bincount(self.annotator, minlength=self.n_annotators)
 
     @cached_property
     def gold_codes(self) -> Codes:

@@ -259,31 +259,37 @@ def _orient(
 
 def tabulate(data: Any) -> pd.DataFrame:
     """Return the annotations as a long table; see `AnnotationData.to_frame`."""
-    names, seen = np.array(data.items, dtype=object)[data.item], np.array(data.labels, dtype=object)
-    table: dict[str, Any] = {
-        "item": names,
-        "annotator": np.array(data.annotators, dtype=object)[data.annotator],
-        "label": seen[data.shown_label],
+    names, other = np.array(data.items, dtype=object)[data.item], data.other_side
+    known = {
+        column: [
+            other.get(label, label) if turned else label
+            for label, turned in zip([of.get(name, "") for name in names], data.swapped, strict=True)
+        ]
+        for column, of in (("gold", data.gold), ("control", data.controls))
+        if of
     }
-    other = data.other_side
-    for column, known in (("gold", data.gold), ("control", data.controls)):
-        if known:
-            table[column] = [
-                other.get(label, label) if turned else label
-                for label, turned in zip([known.get(name, "") for name in names], data.swapped, strict=True)
-            ]
+    answers = {"label": np.array(data.labels, dtype=object)[data.shown_label], **known}
+    made = lay_out_long(data, {name: pd.array(cells, dtype="str") for name, cells in answers.items()})
+    made = made.assign(**show_systems(data, data.item, data.swapped))
+    own = {*data.sides, WEIGHT}
+    made.attrs |= {"item_columns": [name for name in data.item_columns if name not in own]}
+    made.attrs |= {"sides": list(data.sides) if data.has_systems else []}
+    return made
+
+
+def lay_out_long(data: Any, answers: Mapping[str, Any]) -> pd.DataFrame:
+    """Return a long table of answers (annotation,), by column, with the columns of items and annotators."""
+    names = {
+        "item": np.array(data.items, dtype=object)[data.item],
+        "annotator": np.array(data.annotators, dtype=object)[data.annotator],
+    }
     described = {
         name: np.array(column.names, dtype=object)[code] if column.levels else column.values[code]
         for code, columns in ((data.item, data.item_columns), (data.annotator, data.annotator_columns))
         for name, column in columns.items()
     }
-    made = pd.DataFrame(table, dtype="str").assign(**described | show_systems(data, data.item, data.swapped))
-    own = {*data.sides, WEIGHT}
-    made.attrs |= {"item_columns": [name for name in data.item_columns if name not in own]}
-    made.attrs |= {
-        "annotator_columns": [*data.annotator_columns],
-        "sides": list(data.sides) if data.has_systems else [],
-    }
+    made = pd.DataFrame(names, dtype="str").assign(**answers, **described)
+    made.attrs |= {"item_columns": [*data.item_columns], "annotator_columns": [*data.annotator_columns]}
     return made
 
 

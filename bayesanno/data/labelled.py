@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bayesanno._core.messages import DataError, as_names, counted, enumerated, listed, nearest, option
+from bayesanno.data.columns import read_columns
 from bayesanno.data.described import Described, freeze
 from bayesanno.data.orders import InEitherOrder
 
@@ -186,6 +187,66 @@ class Labelled(InEitherOrder, Described):
             ("labels", enumerated(self.classes)),
             *([("unsure labels", enumerated(self.unsure) + self._count_unsure())] if self.unsure else []),
         ]
+
+
+class LongTable:
+    """Answers in long form: what tables of labels and of ratings have in common.
+
+    Attributes
+    ----------
+    item, annotator : array of int, shape (annotation,)
+        Positions in `items` and `annotators`.
+    items, annotators : tuple of str
+        The names.
+    """
+
+    item: Codes
+    annotator: Codes
+    items: tuple[str, ...]
+    annotators: tuple[str, ...]
+    item_columns: Mapping[str, Any]
+    annotator_columns: Mapping[str, Any]
+
+    def _check_long(self, *whats: str) -> None:
+        """Check names and positions of items, annotators and `whats`, and the columns; freeze the arrays."""
+        for what in ("item", "annotator", *whats):
+            object.__setattr__(self, f"{what}s", check_names(f"{what}s", getattr(self, f"{what}s")))
+        for what in ("item", "annotator", *whats):
+            names, given = getattr(self, f"{what}s"), np.asarray(getattr(self, what))
+            if given.size and not np.issubdtype(given.dtype, np.integer):
+                raise DataError(
+                    f"{what} must hold whole numbers, positions in {what}s, not values of type {given.dtype}"
+                )
+            codes = given.astype(np.int64)  # a copy: the caller's array stays writable
+            if codes.ndim != 1 or codes.size != np.size(self.item):
+                expected = f"({np.size(self.item)},)"
+                raise DataError(f"{what} must have one entry per annotation, shape {expected}, not {codes.shape}")
+            if codes.size and not (0 <= codes.min() and codes.max() < len(names)):
+                raise DataError(f"{what} has an index outside 0..{len(names) - 1}: {codes.min()}..{codes.max()}")
+            object.__setattr__(self, what, freeze(codes))
+        for of, n in (("item", len(self.items)), ("annotator", len(self.annotators))):
+            object.__setattr__(self, f"{of}_columns", read_columns(of, getattr(self, f"{of}_columns"), n))
+        if both := sorted(self.item_columns.keys() & self.annotator_columns.keys()):
+            raise DataError(f"{both[0]!r} is a column of the items and of the annotators: rename one")
+
+    @cached_property
+    def _item_index(self) -> dict[str, int]:
+        return {name: index for index, name in enumerate(self.items)}
+
+    @property
+    def n_items(self) -> int:
+        """Number of items, including those without annotations."""
+        return len(self.items)
+
+    @property
+    def n_annotations(self) -> int:
+        """Number of annotations."""
+        return int(self.item.size)
+
+    @cached_property
+    def by_annotator(self) -> Codes:
+        """The number of annotations by each annotator; shape (annotator,)."""
+        return np.bincount(self.annotator, minlength=len(self.annotators))
 
 
 def divide(number: np.ndarray, by: np.ndarray) -> np.ndarray:

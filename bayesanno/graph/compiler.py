@@ -29,6 +29,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from types import FunctionType
 from typing import Any, NamedTuple
 
 from bayesanno.graph.library import LIBRARY
@@ -494,6 +495,8 @@ class _Function:
             self.put(f"store volatile ptr null, ptr {vector.owned}")
             return self.let(f"ptrtoint ptr {self.load('ptr', vector.address)} to i64"), "i64"
         values = [self.argument(one) for one in given]
+        if isinstance(helper := self.constants.get(name), FunctionType):
+            self.program.functions.setdefault(name, helper)
         if name in self.program.functions:
             own, kind = self.program.function(name, [of for _, of in values])
             written = [f"{'ptr' if isinstance(of, Vector) else of} {value}" for value, of in values]
@@ -534,7 +537,9 @@ class _Function:
     def statement(self, node: ast.stmt) -> None:
         """Write a statement."""
         match node:
-            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)):
+            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if all(
+                isinstance(name, ast.Name) for name in names
+            ):
                 for name, value in zip(names, [self.value(value) for value in values], strict=True):
                     self.assign(ast.unparse(name), value)
             case ast.Assign(

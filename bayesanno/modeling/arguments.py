@@ -296,3 +296,50 @@ class DimensionsDesign:
 
     by_dimension: Mapping[str, Design]
     n_items: pt.TensorVariable
+
+
+@dataclass(frozen=True)
+class Ratings:
+    """Ratings on a scale, as an argument of `item_logp`.
+
+    Attributes
+    ----------
+    annotator, item : TensorVariable of int, shape (annotation,)
+        The annotator and the item of each rating.
+    value : TensorVariable, shape (annotation,)
+        The ratings.
+    n_items : TensorVariable of int
+        Number of items.
+    known : TensorVariable, shape (item,)
+        The known true value of each item, inf if unknown (PyMC's data cannot be nan).
+    """
+
+    annotator: pt.TensorVariable
+    item: pt.TensorVariable
+    value: pt.TensorVariable
+    n_items: pt.TensorVariable
+    known: pt.TensorVariable
+
+    def sum_by_item(self, values: pt.TensorVariable) -> pt.TensorVariable:
+        """Add up values (annotation,) over each item's ratings: shape (item,)."""
+        return pt.zeros(self.n_items)[self.item].inc(values)
+
+
+@dataclass(frozen=True)
+class RatingDesign:
+    """The design (who is asked about what), as an argument of `generate`.
+
+    Attributes
+    ----------
+    annotator, item : TensorVariable of int, shape (annotation,)
+        The annotator and the item of each rating.
+    n_items : TensorVariable of int
+        Number of items.
+    known : TensorVariable, shape (item,)
+        The known true value of each item, inf if unknown (PyMC's data cannot be nan).
+    """
+
+    annotator: pt.TensorVariable
+    item: pt.TensorVariable
+    n_items: pt.TensorVariable
+    known: pt.TensorVariable
