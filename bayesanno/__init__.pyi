@@ -61,6 +61,7 @@ from .data.annotations import AnnotationData as AnnotationData
 from .data.counts import CountData as CountData
 from .data.designs import make_design as make_design
 from .data.dimensions import MultiAnnotationData as MultiAnnotationData
+from .data.ratings import RatingData as RatingData
 from .fits.cite import cite as cite
 from .fits.storage import data_of as data_of
 from .fits.storage import diagnostics_of as diagnostics_of
@@ -80,6 +81,7 @@ from .io.beside import add_annotations as add_annotations
 from .io.check import check_table as check_table
 from .io.counts import read_counts as read_counts
 from .io.datasets import list_datasets as list_datasets
+from .io.ratings import read_ratings as read_ratings
 from .io.read import read_annotations as read_annotations
 from .io.read import read_multi_annotations as read_multi_annotations
 from .io.read import read_table as read_table

@@ -16,4 +16,5 @@ from .model_b import ModelB as ModelB
 from .one_coin import OneCoin as OneCoin
 from .ordinal_dawid_skene import OrdinalDawidSkene as OrdinalDawidSkene
 from .pooled_dawid_skene import PooledDawidSkene as PooledDawidSkene
+from .rating import Rating as Rating
 from .shared_errors import SharedErrors as SharedErrors

@@ -56,7 +56,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, override
+from typing import Any, ClassVar, Literal, override
 
 import numpy as np
 
@@ -65,28 +65,12 @@ from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.data.ratings import RatingData
 from bayesanno.modeling.arguments import FixedParameter, Parameters, Priors, RatingDesign, Ratings
 from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.latents import Continuous, Derived, LatentPosterior, Number
 from bayesanno.modeling.ops.variables import centre_by, normal_around
 
 DF = 4  # degrees of freedom of noise="student"
 LOG_2PI = math.log(2 * math.pi)
 REACH, N_POINTS = 8.0, 321  # of the table of expected ratings by u
-
-
-class TrueValues(NamedTuple):
-    """The posterior of the true values of items given parameters, and of their reported ratings; symbolic.
-
-    Attributes
-    ----------
-    mean, sd : TensorVariable, shape (item,)
-    quantile : TensorVariable, shape (item, level)
-    expected : TensorVariable, shape (item,)
-        The expected rating by an annotator of the panel, within the scale if its ends are censored.
-    """
-
-    mean: pt.TensorVariable
-    sd: pt.TensorVariable
-    quantile: pt.TensorVariable
-    expected: pt.TensorVariable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,6 +104,8 @@ class Rating(AnnotationModel):
     name: ClassVar[str] = "rating"
     competence: ClassVar[str | None] = "reliability"
     data_class: ClassVar[type[Any]] = RatingData
+    state_dim: ClassVar[str] = ""
+    annotator_parameters: ClassVar[tuple[str, ...]] = ("bias", "sd")
     collapse_items: ClassVar[bool] = False
 
     slope: bool = False
@@ -138,6 +124,10 @@ class Rating(AnnotationModel):
     @override
     def coords(self, data: RatingData) -> dict[str, list[Any]]:
         return data.coords()
+
+    @override
+    def states(self, data: RatingData) -> tuple[str, ...]:
+        return ()
 
     @override
     def fixed_parameters(self, data: RatingData) -> dict[str, FixedParameter]:
@@ -235,8 +225,15 @@ class Rating(AnnotationModel):
         at_known = sum_b * u - (1 + sum_p) * u**2 / 2 - LOG_2PI / 2
         return alone - sum_q / 2 + pt.switch(unknown, integrated, at_known)
 
-    def true_values(self, ratings: Ratings, p: Parameters, level: pt.TensorVariable) -> TrueValues:
-        """Return the posterior of true values given parameters, with quantiles at levels (item, level); symbolic."""
+    @override
+    def latents(self, data: RatingData) -> tuple[Continuous, ...]:
+        return (Continuous("value"),)
+
+    @override
+    def latent_posterior(self, ratings: Ratings, p: Parameters) -> LatentPosterior:
+        """Return the posterior of true values, and the expected rating by the annotators of the panel."""
+        level = ratings.level
+        assert level is not None
         if self._is_exact:
             residual, loading, _, _, u = self._standardise(ratings, p)
             sum_p, sum_b = ratings.sum_by_item(loading**2), ratings.sum_by_item(loading * residual)
@@ -253,7 +250,8 @@ class Rating(AnnotationModel):
         if self.ends == "open":
             bias, slope = ((each.sum() / pt.ones_like(p.sd).sum()) for each in (p.bias, self._slope(p)))
             expected = p.mean + bias + slope * p.spread * mean
-        return TrueValues(p.mean + p.spread * mean, p.spread * sd, p.mean + p.spread * quantile, expected)
+        value = Number(p.mean + p.spread * mean, p.spread * sd, p.mean + p.spread * quantile)
+        return LatentPosterior({}, {"": {"expected": Derived(("item",), expected)}}, {"": value})
 
     def _expect_by_u(self, p: Parameters) -> pt.TensorVariable:
         """Return the mean over annotators of the expected rating within the scale, at points of u from -8 to 8."""

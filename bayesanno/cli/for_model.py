@@ -19,7 +19,7 @@ from bayesanno.inference.diagnosis.findings import WRONG, read_findings
 from bayesanno.io.datasets import options_of
 from bayesanno.modeling.class_prior import Term
 from bayesanno.modeling.findings import warn_of
-from bayesanno.modeling.kinds import kind_of
+from bayesanno.modeling.kinds import kind_of, refused_by
 from bayesanno.modeling.registry import list_model_classes, model_class
 
 FIELD = "class_prior"
@@ -46,7 +46,7 @@ def read_for(model: ba.AnnotationModel, source: Any, options: DataOptions) -> tu
         is said to be the positive one.
     """
     kind = kind_of(model)
-    options.refuse(kind.refused, f"{model.name} reads {kind.reads}")
+    options.refuse(refused_by(kind), f"{model.name} reads {kind.reads}")
     return kind.read(model, source, options)
 
 

@@ -24,6 +24,7 @@ from bayesanno.inference.sampling.starts import Begin
 from bayesanno.io.comparisons import BASELINE
 from bayesanno.io.read import SHAPES, format_names, options_of_shapes, read_annotations, read_table
 from bayesanno.io.records import read_tool
+from bayesanno.modeling.kinds import KINDS
 
 DATA_HELP = (
     "A CSV, TSV or Parquet file, an export of a tool (see --format), a named data set such as @crowd, or - for "
@@ -215,8 +216,7 @@ _OF_MODELS = _make_options("controls", "items", "annotators") | {
     "class_prior": Annotated[Text, value("FORMULA", 'Columns of items that their class depends on, "a + (1 | b)".')],
     "classifier": Annotated[Text, value("NAME", "A classifier's probabilities, in columns NAME[CLASS] of items.")],
     "positive": Annotated[Text, value("LABEL", "The positive label; all others are negative (models of two labels).")],
-    "successes": Annotated[Text, value("COL", "The column of positive answers (counts).")],
-    "trials": Annotated[Text, value("COL", "The column of all answers (counts).")],
+    **{name: Annotated[Text, value(*shown)] for kind in KINDS.values() for name, shown in kind.options.items()},
 }
 Reading = Annotated[dict[str, Any], Group(_OPTIONS)]  # how DATA are read, if no model is needed
 ReadingForModel = Annotated[dict[str, Any], Group(_OPTIONS | _OF_MODELS)]  # and for a model

@@ -42,6 +42,8 @@ class RatingData(LongTable, Described):
         Whether the scale is that of the ratings, since none was given.
     gold, controls : mapping of item name to number, optional
         Known true values: for evaluation only, and in the likelihood. They may be beyond the scale.
+    is_open : bool, default False
+        Whether ratings may be beyond the scale, as those that a model with open ends simulates.
     item_columns, annotator_columns : mapping of column name to values, or DataFrame, optional
         Further columns of items and of annotators.
 
@@ -71,6 +73,7 @@ class RatingData(LongTable, Described):
     annotators: tuple[str, ...]
     scale: Any = None
     scale_observed: bool = False
+    is_open: bool = False
     gold: Mapping[str, float] = field(default_factory=dict)
     controls: Mapping[str, float] = field(default_factory=dict)
     item_columns: Mapping[str, Any] = field(default_factory=dict)
@@ -98,7 +101,7 @@ class RatingData(LongTable, Described):
         if not (low < high and np.isfinite([low, high]).all()):
             raise DataError(f"the scale is from {low:g} to {high:g}: give its two ends, the lower one first")
         object.__setattr__(self, "scale", (low, high))
-        if values.min() < low or values.max() > high:
+        if not self.is_open and (values.min() < low or values.max() > high):
             raise DataError(
                 f"ratings are from {values.min():g} to {values.max():g}, outside the scale from {low:g} to {high:g}: "
                 f"correct them, or give another {option('scale')}"
@@ -240,6 +243,11 @@ class RatingData(LongTable, Described):
             digest.update(array.astype(kind).tobytes())
         digest.update(hash_columns(self.item_columns) + b"annotators" + hash_columns(self.annotator_columns))
         return digest.hexdigest()
+
+    def about(self) -> dict[str, Any]:
+        """Return the numbers that run.json has of the data."""
+        sizes = {"items": self.n_items, "annotators": self.n_annotators, "ratings": self.n_annotations}
+        return sizes | {"scale": list(self.scale), "gold": len(self.gold)}
 
     def describe(self) -> str:
         """Return a one-line description."""

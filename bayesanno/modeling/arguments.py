@@ -312,6 +312,8 @@ class Ratings:
         Number of items.
     known : TensorVariable, shape (item,)
         The known true value of each item, inf if unknown (PyMC's data cannot be nan).
+    level : TensorVariable, shape (item, level), or None
+        Where the quantiles of the posterior are asked for.
     """
 
     annotator: pt.TensorVariable
@@ -319,6 +321,7 @@ class Ratings:
     value: pt.TensorVariable
     n_items: pt.TensorVariable
     known: pt.TensorVariable
+    level: pt.TensorVariable | None = None
 
     def sum_by_item(self, values: pt.TensorVariable) -> pt.TensorVariable:
         """Add up values (annotation,) over each item's ratings: shape (item,)."""

@@ -95,6 +95,10 @@ OPTIONS = {
     "labels": ("labels=[...]", "--labels A,B,..."),
     "without": ("read_annotations(..., without=[...])", "--without A,B,..."),
     "adjust": ("Adjust them: bayesanno.adjust(fit)", "Leave out --no-adjust"),
+    **{
+        field: (f"{field}={given!r}", f"--set {field}={given}")
+        for field, given in {"ends": "censored", "noise": "student", "slope": True, "ambiguity": True}.items()
+    },
 }
 
 

@@ -36,7 +36,10 @@ from bayesanno.modeling.latents import PROBABILITY
 FINDINGS = "findings"  # the attribute of a fit: a JSON list of records
 COLUMNS = ("code", "level", "about", "value", "threshold", "message", "remedy")
 SHARED = ("copies", "most-err-together", "labels-follow")  # annotators who err together
-MISFIT = (*SHARED, "errors-correlate", "votes-off", "items-differ", "statistic-off")  # not as the model predicts
+OF_RATINGS = ("ratings-at-ends", "ratings-outliers", "ratings-slopes", "ratings-ambiguous", "ratings-copies")
+MISFIT = (  # not as the model predicts
+    *SHARED, "errors-correlate", "votes-off", "items-differ", "statistic-off", *OF_RATINGS,
+)  # fmt: skip
 WRONG = ("labels-contradict-gold", "vote-is-better")  # labels that known ones contradict
 MOST_CLASSES = 5  # that are named
 MOST_P, MOST_SHARE = 0.01, 0.03  # largest p-value of votes; share of replicates with more correlated errors
@@ -274,9 +277,11 @@ def _find_in_answers(found: Mapping[str, Any]) -> Iterator[Finding]:
     statistics = found.get("statistics", {})
     limit = threshold_of("statistic-off") / max(1, len(statistics))
     if off := sorted((of["p"], -of["spread"], name) for name, of in statistics.items() if of["p"] < limit):
-        p, far, name = off[0]
-        words = {"statistic": name if len(off) == 1 else f"{name} (as {len(off) - 1} more)", "spread": -far}
-        yield find("statistic-off", [name for *_, name in off], p, threshold=limit, where=where, **words)
+        for code in dict.fromkeys(statistics[name].get("rule", "statistic-off") for *_, name in off):
+            own = [one for one in off if statistics[one[2]].get("rule", "statistic-off") == code]
+            p, far, name = own[0]
+            words = {"statistic": name if len(own) == 1 else f"{name} (as {len(own) - 1} more)", "spread": -far}
+            yield find(code, [name for *_, name in own], p, threshold=limit, where=where, **words)
     if followed and followed["explained"] <= EXPLAINED:
         shares = {"same": followed["same"], "explained": max(followed["explained"], 0.0)}
         yield from check("labels-follow", followed["z"], followed["who"], **shares)
@@ -297,6 +302,8 @@ def _find_in_adjustment(found: Mapping[str, Any], *, is_adjusted: bool, is_misfi
 def _name_votes(at_most: str) -> str:
     """Return a number of votes, or of successes, in words."""
     number, _, label = at_most.partition(" x ")
+    if not number.isdecimal():
+        return at_most
     what = f"vote{'s' if number not in ('0', '1') else ''} for {label!r}" if label else "successes"
     return f"no {what}" if number == "0" else f"at most {number} {what}"
 

@@ -183,6 +183,7 @@ def _measure_statistics(table: AnswerTable, replicates: list[np.ndarray]) -> dic
     for name in table.statistics.keys() - {table.votes}:
         with suppress(DataError):  # no item has two answers
             found[name] = _compare(table.statistics[name](table.data), table.answers, replicates)[0]
+            found[name] |= {"rule": table.rules[name]} if name in table.rules else {}
     return dict(sorted(found.items()))
 
 
@@ -190,7 +191,7 @@ def _measure_votes(table: AnswerTable, replicates: list[np.ndarray]) -> dict[str
     statistic = table.statistics[table.votes](table.data)
     far, observed, replicated = _compare(statistic, table.answers, replicates)
     counts = np.stack([observed, replicated.mean(axis=0)]).reshape(2, -1, table.n_bins)
-    shares = counts.cumsum(axis=2).reshape(2, -1) / table.data.n_items  # cumulative, observed and predicted
+    shares = (counts.cumsum(axis=2) / counts.sum(axis=2, keepdims=True)).reshape(2, -1)  # observed and predicted
     at = int(np.abs(shares[0] - shares[1]).argmax())
     return far | {
         "at_most": statistic.of[at],

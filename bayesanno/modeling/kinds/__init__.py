@@ -9,15 +9,24 @@ from bayesanno.modeling.kinds.annotations import AnnotationKind
 from bayesanno.modeling.kinds.base import Kind
 from bayesanno.modeling.kinds.counts import CountKind
 from bayesanno.modeling.kinds.dimensions import DimensionsKind
+from bayesanno.modeling.kinds.ratings import RatingKind
 
 type Data = Any  # data of any kind
 
-KINDS: dict[type, Kind] = {kind.data_class: kind for kind in (AnnotationKind(), CountKind(), DimensionsKind())}
+KINDS: dict[type, Kind] = {
+    kind.data_class: kind for kind in (AnnotationKind(), CountKind(), DimensionsKind(), RatingKind())
+}
 
 
 def kind_of(of: Any) -> Kind:
     """Return the kind of data, or that of the data which a model takes."""
     return KINDS[getattr(of, "data_class", type(of))]
+
+
+def refused_by(kind: Kind) -> tuple[str, ...]:
+    """Return the options of reading that data of a kind do not take, those of other kinds among them."""
+    others = [name for other in KINDS.values() for name in other.options if name not in kind.options]
+    return (*dict.fromkeys(others), *kind.refused)
 
 
 def outline_of(data: Any) -> SimpleNamespace:

@@ -24,7 +24,7 @@ from bayesanno.data.described import freeze, split_dimensions
 from bayesanno.data.designs import make_design
 from bayesanno.data.dimensions import join_dimensions
 from bayesanno.data.frame import name_winners
-from bayesanno.data.labelled import ANYONE, Labelled, count_cells, divide
+from bayesanno.data.labelled import ANYONE, count_cells, divide
 from bayesanno.data.patterns import (
     Layout,
     Links,
@@ -85,7 +85,7 @@ class LabelKind(Kind):
     def arrays(self, data: Any, patterns: Patterns) -> Arrays:
         arrays = {RESPONSE: IndexArray(data.label), **patterns.arrays}
         for dimension, table, own in each_table(data):
-            arrays |= _of_annotations(table, patterns.layouts[dimension], dimension, own.start)
+            arrays |= of_annotations(table, patterns.layouts[dimension], dimension, own.start)
         return arrays
 
     # ---- a fit
@@ -188,7 +188,6 @@ class AnnotationKind(LabelKind):
 
     data_class = AnnotationData
     reads = "annotations of one label column"
-    refused = ("successes", "trials")
 
     @override
     def arrays(self, data: AnnotationData, patterns: Patterns) -> Arrays:
@@ -214,7 +213,7 @@ class AnnotationKind(LabelKind):
             variables[SIDE] = ("response", [place.get(name, 0) for name in data.labels])
             variables[SWAPPED] = ("annotation", data.swapped)
         groups = store_tables([data], variables, {"response": list(data.labels)})
-        return groups | {group: _store_columns(data, of) for of, group in COLUMNS.items() if getattr(data, group)}
+        return groups | {group: store_columns(data, of) for of, group in COLUMNS.items() if getattr(data, group)}
 
     @override
     def from_groups(self, groups: Mapping[str, xr.Dataset]) -> AnnotationData:
@@ -222,7 +221,7 @@ class AnnotationKind(LabelKind):
         labels = read_names(constant, "response")
         is_none = constant[IS_NO_CLASS].values if IS_NO_CLASS in constant else np.zeros(len(labels), dtype=bool)
         table = read_table(observed, constant, labels, unsure=tuple(compress(labels, is_none)))
-        columns: dict[str, Any] = {name: _read_columns(groups[name]) for name in COLUMNS.values() if name in groups}
+        columns: dict[str, Any] = {name: read_columns(groups[name]) for name in COLUMNS.values() if name in groups}
         if SIDE in constant:
             side = list(constant[SIDE].values)
             columns |= {"sides": (labels[side.index(1)], labels[side.index(2)]), "swapped": constant[SWAPPED].values}
@@ -296,7 +295,7 @@ def each_table(data: Any) -> list[tuple[str, AnnotationData, slice]]:
     return found
 
 
-def _of_annotations(data: AnnotationData, layout: Layout, dimension: str, begin: int) -> Arrays:
+def of_annotations(data: Any, layout: Layout, dimension: str = "", begin: int = 0) -> Arrays:
     """Return the arrays of annotators and items; `begin` is the position of the first annotation among all."""
     arrays = {
         "annotation_annotator": IndexArray(data.annotator),
@@ -305,7 +304,7 @@ def _of_annotations(data: AnnotationData, layout: Layout, dimension: str, begin:
         "kept_annotator": IndexArray(data.annotator[layout.kept], Axis.KEPT),
         "kept_pattern": IndexArray(layout.kept_pattern, Axis.KEPT),
     }
-    if data.has_both_orders:
+    if getattr(data, "has_both_orders", False):
         swapped = data.swapped.astype(np.int64)
         arrays |= {SWAPPED: IndexArray(swapped), KEPT_SWAPPED: IndexArray(swapped[layout.kept], Axis.KEPT)}
     return {ArrayName(role, dimension): array for role, array in arrays.items()}
@@ -400,7 +399,7 @@ def read_names(dataset: xr.Dataset, dim: str) -> tuple[str, ...]:
     return tuple(str(name) for name in dataset[dim].values)
 
 
-def _store_columns(data: AnnotationData, of: str) -> xr.Dataset:
+def store_columns(data: Any, of: str) -> xr.Dataset:
     """Return a variable for each column of items or annotators, named by number, since names may be arbitrary."""
     group = xr.Dataset(coords={of: list(getattr(data, f"{of}s"))})
     for at, (name, one) in enumerate(getattr(data, COLUMNS[of]).items()):
@@ -409,7 +408,8 @@ def _store_columns(data: AnnotationData, of: str) -> xr.Dataset:
     return group
 
 
-def _read_columns(group: xr.Dataset) -> dict[str, Column]:
+def read_columns(group: xr.Dataset) -> dict[str, Column]:
+    """Return the columns of items, or of annotators, that `store_columns` has stored."""
     columns = {}
     for one in group.data_vars.values():
         levels, mean, sd = tuple(json.loads(one.attrs["levels"])), float(one.attrs["mean"]), float(one.attrs["sd"])
@@ -422,20 +422,25 @@ def _recode_table(known: AnnotationData, new: AnnotationData, takes_new_annotato
     if takes_new_annotators:
         annotators += tuple(name for name in new.annotators if name not in set(known.annotators))
     for what, names in (("annotator", annotators), ("label", known.labels)):
-        code_of = {name: code for code, name in enumerate(names)}
-        unknown = [name for name in getattr(new, f"{what}s") if name not in code_of]
-        if unknown:
-            raise DataError(
-                f"{what} {unknown[0]!r} is not among the {len(names)} {what}s of this fit: "
-                "leave those answers out, or fit again with them"
-            )
-        codes[what] = np.array([code_of[name] for name in getattr(new, f"{what}s")])[getattr(new, what)]
+        codes[what] = recode_names(what, names, getattr(new, f"{what}s"))[getattr(new, what)]
     same = {name: getattr(known, name) for name in ("labels", "unsure", "order_declared")}
     columns = dict(new.item_columns)
     for name in columns.keys() & known.item_columns.keys():
         columns[name] = columns[name].recode(known.item_columns[name], name)
     columns_of = extend_columns(known.annotator_columns, known.n_annotators, len(annotators))
     return replace(new, **codes, annotators=annotators, item_columns=columns, annotator_columns=columns_of, **same)
+
+
+def recode_names(what: str, known: Sequence[str], new: Sequence[str]) -> np.ndarray:
+    """Return the code that each new name has among those of a fit, or raise a DataError."""
+    code_of = {name: code for code, name in enumerate(known)}
+    unknown = [name for name in new if name not in code_of]
+    if unknown:
+        raise DataError(
+            f"{what} {unknown[0]!r} is not among the {len(known)} {what}s of this fit: "
+            "leave those answers out, or fit again with them"
+        )
+    return np.array([code_of[name] for name in new])
 
 
 def tabulate_posterior(
@@ -486,7 +491,7 @@ def _find_in_table(data: AnnotationData) -> list[Finding]:
     return find_in_links(link_annotators(data.item, data.annotator, data.n_items, data.n_annotators), data)
 
 
-def find_in_links(links: Links, data: Labelled) -> list[Finding]:
+def find_in_links(links: Links, data: Any) -> list[Finding]:
     """Return why competence cannot be learnt, from the links between annotators."""
     active = np.flatnonzero(data.by_annotator)
     few = check("design-few-annotators", active.size, n=counted(active.size, "annotator"))

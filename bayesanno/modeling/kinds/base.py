@@ -163,6 +163,8 @@ class AnswerTable:
         The positions of its answers among all answers of the design.
     dimension : str
         The dimension; empty if there is only one table.
+    rules : mapping of name to str
+        The rules of findings of single statistics that are off, where another remedy than another model is known.
     """
 
     data: Any
@@ -172,6 +174,7 @@ class AnswerTable:
     n_bins: int
     own: slice = slice(None)
     dimension: str = ""
+    rules: Mapping[str, str] = field(default_factory=dict)
 
 
 def measure_distance(observed: np.ndarray, replicated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -211,6 +214,8 @@ class Kind(ABC):
         What the command line reads for a model of such data, for messages;
     refused : tuple of str
         and the options of reading that these data do not take.
+    options : mapping of str to tuple
+        Options of reading that only these data take: what stands for the value, and the help.
     """
 
     data_class: ClassVar[type[Any]]
@@ -219,6 +224,7 @@ class Kind(ABC):
     dim: ClassVar[str]
     reads: ClassVar[str]
     refused: ClassVar[tuple[str, ...]] = ()
+    options: ClassVar[Mapping[str, tuple[str, str]]] = {}
 
     # ---- the graph of a model
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, override
+from typing import Any, ClassVar, override
 
 import numpy as np
 
@@ -38,8 +38,8 @@ from bayesanno.modeling.latents import HARD
 SUCCESSES, TRIALS = ArrayName("positive"), ArrayName("trials")
 _OF_ANSWERS = ("annotator", "label", "labels", "unsure", "missing", "strip", "ignore_case", "same")
 _OF_TABLES = ("format", "columns", "transpose")
-_OF_COMPARISONS = ("pairs", "first", "second", "tie", "order", "baseline", "by", "ranking", "ranks", "best_worst")
-OF_ITEMS = ("gold", "gold_file", "controls", "add", "items", "annotators", *_OF_COMPARISONS)  # that only labels have
+OF_COMPARISONS = ("pairs", "first", "second", "tie", "order", "baseline", "by", "ranking", "ranks", "best_worst")
+OF_ITEMS = ("gold", "gold_file", "controls", "add", "items", "annotators", *OF_COMPARISONS)  # that only labels have
 
 
 class CountKind(Kind):
@@ -49,6 +49,10 @@ class CountKind(Kind):
     observed, values, dim = "successes", SUCCESSES, "item"
     reads = "counts, without true labels or items"
     refused = OF_ITEMS
+    options: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "successes": ("COL", "The column of positive answers (counts)."),
+        "trials": ("COL", "The column of all answers (counts)."),
+    }
 
     @override
     def find_patterns(self, data: CountData, *, collapse: bool = True) -> Patterns:

@@ -32,7 +32,7 @@ class DimensionsKind(LabelKind):
 
     data_class = MultiAnnotationData
     reads = "a label column for each dimension, of which no answer may be unsure"
-    refused = ("successes", "trials", *OF_ITEMS, "positive", "columns", "count", "transpose", "unsure")
+    refused = (*OF_ITEMS, "positive", "columns", "count", "transpose", "unsure")
 
     @override
     def answers(self, data: MultiAnnotationData, given: Mapping[ArrayName, pt.TensorVariable]) -> Dimensions:
