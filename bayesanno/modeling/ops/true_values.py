@@ -65,50 +65,52 @@ def tabulate_log_cdf(piece):  # type: ignore[no-untyped-def]
             piece[begin + 5] = 6.0 * of_f - 3.0 * of_slope + of_curvature
 
 
-def log_density(u, a, student, n_densities, n_terms, shift, rate, piece, slope):  # type: ignore[no-untyped-def]
-    """Return the sum of log f((shift - rate u) / a) over terms, densities and then probabilities, and each slope."""
+def log_density(  # type: ignore[no-untyped-def]
+    u, a, student, begin, end, residual, loading, side, piece, slope
+):
+    """Return the sum of log f over ratings but normal densities; write the derivative of each by (r - l u) / a."""
     total, product = 0.0, 1.0
-    if student > 0:
-        for n in range(n_terms):
-            x = (shift[n] - rate[n] * u) / a
+    for n in range(begin, end):
+        sign = -1.0 if side[n] > 0 else 1.0
+        x = sign * (residual[n] - loading[n] * u) / a
+        if student > 0:
             share = 4.0 / (4.0 + x * x)
             density = share * share * sqrt(share)
-            if n < n_densities:
-                slope[n] = -1.25 * x * share
-            else:
+            slope[n] = -1.25 * x * share
+            if side[n] != 0:
                 root = sqrt(4.0 + x * x)
                 below = 1.0 + x / root if x > 0.0 else 4.0 / (root * (root - x))
                 below = below * below * (3.0 - below) / 4.0
-                slope[n] = 0.375 * density / below
+                slope[n] = sign * 0.375 * density / below
                 density = below
             product *= density
             if product < 1e-200:
                 total += log(product)
                 product = 1.0
-        return total + log(product)
-    for n in range(n_terms):
-        x = (shift[n] - rate[n] * u) / a
-        if x > LOWEST:
-            place = (min(x, -LOWEST) - LOWEST) / WIDTH
+        elif side[n] != 0 and x > LOWEST:
+            place = min((x - LOWEST) / WIDTH, float64(N_CELLS))
             at = int64(min(place, N_CELLS - 1.0))
             t, at = place - at, 6 * at
             c2, c3, c4, c5 = piece[at + 2], piece[at + 3], piece[at + 4], piece[at + 5]
             total += piece[at] + t * (piece[at + 1] + t * (c2 + t * (c3 + t * (c4 + t * c5))))
-            slope[n] = (piece[at + 1] + t * (2.0 * c2 + t * (3.0 * c3 + t * (4.0 * c4 + t * 5.0 * c5)))) / WIDTH
-        else:
+            by_t = piece[at + 1] + t * (2.0 * c2 + t * (3.0 * c3 + t * (4.0 * c4 + t * 5.0 * c5)))
+            slope[n] = sign * by_t / WIDTH
+        elif side[n] != 0:
             ratio = -x
             for level in range(LEVELS):
                 ratio = (LEVELS - level) / ratio - x
             total -= 0.5 * x * x + LN_SQRT_2PI + log(ratio)
-            slope[n] = ratio
-    return total
+            slope[n] = sign * ratio
+        else:
+            slope[n] = 0.0
+    return total + log(product)
 
 
 class IntegrateTrueValues(LoopOp):
     """Integrate over the true values of items.
 
     Inputs: residual, loading (annotation,); side (annotation,) of int, -1 or 1 for a rating at the lower or upper end;
-    item (annotation,); known (item,), the known u or nan; ambiguity, the standard deviation s, or 0; student, 1 for t;
+    item (annotation,), ascending; known (item,), the known u or nan; ambiguity, the standard deviation s, or 0; student, 1 for t;
     table, the values of a function of u at equally spaced points from -TOP to TOP; level (item, level), ascending.
 
     Outputs: total, mean and square of u, and mean of the function (item,); the derivatives of total by residual and
@@ -164,187 +166,145 @@ class IntegrateTrueValues(LoopOp):
         residual, loading, side, item, known, ambiguity, student, table, level,
         total, mean, square, expected, by_residual, by_loading, by_known, by_ambiguity, quantile,
     ):  # fmt: skip
-        """Collect the ratings of each item; then pass over its nodes."""
-        n_items, n_ratings = len(total), len(residual)
-        n_levels = len(level) // max(n_items, 1)
-        begin = empty(n_items + 1, int64)  # of each item's ratings, in the order of items
-        free = empty(n_items + 1, int64)
-        order = empty(n_ratings, int64)
-        shift = empty(n_ratings, float64)  # of an item's terms: densities of t, and then probabilities
-        rate = empty(n_ratings, float64)
-        slope = empty(n_ratings, float64)
-        by_shift = empty(n_ratings, float64)
-        by_rate = empty(n_ratings, float64)
+        """Pass over each item's ratings, nodes, and finer nodes for quantiles. `sums` are weighted by the nodes."""
+        n_levels, end = len(level) // max(len(total), 1), 0
+        slope = empty(len(residual), float64)
         piece = empty(6 * N_CELLS, float64)
         tabulate_log_cdf(piece)  # type: ignore[no-untyped-call]
-        for i in range(n_items + 1):
-            begin[i] = 0
-        for n in range(n_ratings):
-            begin[item[n] + 1] += 1
-        for i in range(n_items):
-            begin[i + 1] += begin[i]
-            free[i] = begin[i]
-        for n in range(n_ratings):
-            order[free[item[n]]] = n
-            free[item[n]] += 1
-        for i in range(n_items):
-            n_inside, p, b, q = 0.0, 0.0, 0.0, 0.0  # of normal densities: their number, and P, sum of l r, of r^2
-            all_p, all_b, reach, low, high = 0.0, 0.0, 0.0, 0.0, 0.0
-            n_terms, n_densities = 0, 0
-            for ends in range(2):
-                for at in range(begin[i], begin[i + 1]):
-                    n = order[at]
-                    r, ell = residual[n], loading[n]
-                    if (side[n] != 0) == (ends > 0):
-                        all_p += ell * ell
-                        all_b += ell * r
-                        n_inside += 1.0 - ends
-                        if student > 0 or ends > 0:
-                            sign = -1.0 if side[n] > 0 else 1.0
-                            shift[n_terms] = sign * r
-                            rate[n_terms] = sign * ell
-                            by_shift[n_terms] = 0.0
-                            by_rate[n_terms] = 0.0
-                            n_terms += 1
-                            if student > 0 and abs(ell) > 0.0:
-                                reach += 1.25 * abs(ell)
-                                low, high = min(low, r / ell), max(high, r / ell)
-                        else:
-                            p += ell * ell
-                            b += ell * r
-                            q += r * r
-                if ends == 0:
-                    n_densities = n_terms
+        sums = empty(9, float64)  # of 1, u, u^2, the function, z d / d log a, d / du, and 1, u and u^2 by a^2
+        for i in range(len(total)):
+            begin = end
+            p, b, q, n_terms = 0.0, 0.0, 0.0, 0  # of normal densities, their parabola: the sums of l^2, l r and r^2
+            all_p, all_b, n_inside, reach, low, high = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+            while end < len(item) and item[end] == i:
+                r, ell = residual[end], loading[end]
+                all_p += ell * ell
+                all_b += ell * r
+                n_inside += 1.0 if side[end] == 0 else 0.0
+                if student == 0 and side[end] == 0:
+                    p += ell * ell
+                    b += ell * r
+                    q += r * r
+                else:
+                    n_terms += 1
+                if (
+                    student > 0 and abs(ell) > 0.0
+                ):  # densities of t may have peaks between the ends of `low` and `high`,
+                    reach += 1.25 * abs(ell)  # but none farther, where the prior is steeper
+                    low, high = min(low, r / ell), max(high, r / ell)
+                by_residual[end] = 0.0
+                by_loading[end] = 0.0
+                end += 1
+            for k in range(9):
+                sums[k] = 0.0
+            stop = end if n_terms > 0 else begin  # of the ratings that cost something at each node
             is_known = known[i] == known[i]
-            reference, top, weight = -inf, 0.0, 0.0
-            u_sum, u_square, function, z_sum, known_sum, of_0, of_1, of_2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-            u_low, u_high, u_step, z_low, z_high = inf, -inf, inf, 0, 0
-            z_step = STEP / sqrt(1.0 + 2.0 * ambiguity * ambiguity * (begin[i + 1] - begin[i]) + 12.0 * ambiguity)
+            is_exact = is_known or (n_terms == 0 and len(table) < 2)
+            reference, top, u_low, u_high, u_finest, z_low, z_high = -inf, 0.0, inf, -inf, inf, 0, 0
+            z_step = STEP / sqrt(1.0 + 2.0 * ambiguity * ambiguity * (end - begin) + 12.0 * ambiguity)
+            log_z = log(z_step) - LN_SQRT_2PI if ambiguity > 0.0 else 0.0
             for z_way in range(2):
                 k, z_last, z_goes = -z_way, -inf, ambiguity > 0.0 or z_way == 0
                 while z_goes:
                     z = z_step * k
                     a = exp(ambiguity * z)
                     a2 = a * a
+                    middle = all_b / (a2 + all_p)
                     precision = 1.0 + p / a2
-                    middle = all_b / a2 / (1.0 + all_p / a2)
-                    u_width = max(STEP / sqrt(1.0 + all_p / a2), 1.0 / (FINEST * sqrt(precision)))
-                    if student > 0:
-                        u_width = max(T_STEP / sqrt(1.0 + all_p / a2), 1.0 / FINEST)
-                    variance, log_width = 0.0, log(u_width) - LN_SQRT_2PI
-                    is_exact = is_known or (n_terms == 0 and len(table) < 2)
+                    u_step = STEP / sqrt(1.0 + all_p / a2) if student == 0 else T_STEP / sqrt(1.0 + all_p / a2)
+                    u_step = max(u_step, 1.0 / (FINEST * sqrt(precision)))
+                    variance, log_width = 0.0, log(u_step)
                     if is_known:
-                        middle, log_width = known[i], -LN_SQRT_2PI
+                        middle, log_width = known[i], 0.0
                     elif is_exact:
-                        middle, variance, log_width = b / a2 / precision, 1.0 / precision, -0.5 * log(precision)
-                    if ambiguity > 0.0:
-                        log_width += log(z_step) - LN_SQRT_2PI
+                        variance, log_width = 1.0 / precision, LN_SQRT_2PI - 0.5 * log(precision)
                     z_top = -inf
                     for way in range(2):
-                        j, g_last, goes = 0 - way, -inf, way == 0 or not is_exact
+                        j, g_last, goes = -way, -inf, way == 0 or not is_exact
                         while goes:
-                            u = middle + u_width * j
-                            g = log_density(u, a, student, n_densities, n_terms, shift, rate, piece, slope)  # type: ignore[no-untyped-call]
-                            g += (b * u - 0.5 * p * u * u - 0.5 * q) / a2 - 0.5 * (u * u + z * z)
-                            g += log_width - n_inside * ambiguity * z
-                            if g > reference + 30.0:
+                            u = middle + u_step * j
+                            uu = u * u + variance
+                            g = log_density(u, a, student, begin, stop, residual, loading, side, piece, slope)  # type: ignore[no-untyped-call]
+                            g += (b * u - 0.5 * p * u * u - 0.5 * q) / a2 - 0.5 * (u * u + z * z) - LN_SQRT_2PI
+                            g += log_width + log_z - n_inside * ambiguity * z
+                            if g > reference + 30.0:  # all that was added up is relative to an earlier node
                                 shrink = exp(reference - g)
                                 reference = g
                                 top *= shrink
-                                weight *= shrink
-                                u_sum *= shrink
-                                u_square *= shrink
-                                function *= shrink
-                                z_sum *= shrink
-                                known_sum *= shrink
-                                of_0 *= shrink
-                                of_1 *= shrink
-                                of_2 *= shrink
-                                for n in range(n_terms):
-                                    by_shift[n] *= shrink
-                                    by_rate[n] *= shrink
+                                for at in range(9):
+                                    sums[at] *= shrink
+                                for n in range(begin, stop):
+                                    by_residual[n] *= shrink
+                                    by_loading[n] *= shrink
                             w = exp(g - reference)
-                            uu = u * u + variance
                             by_log_a = (q - 2.0 * b * u + p * uu) / a2 - n_inside
                             by_u = (b - p * u) / a2 - u
-                            for n in range(n_terms):
-                                by_shift[n] += w / a * slope[n]
-                                by_rate[n] -= w / a * u * slope[n]
+                            for n in range(begin, stop):
+                                by_residual[n] += w / a * slope[n]
+                                by_loading[n] -= w / a * u * slope[n]
                             if is_known or ambiguity > 0.0:
-                                for n in range(n_terms):
-                                    by_log_a -= slope[n] * (shift[n] - rate[n] * u) / a
-                                    by_u -= slope[n] * rate[n] / a
+                                for n in range(begin, stop):
+                                    by_log_a -= slope[n] * (residual[n] - loading[n] * u) / a
+                                    by_u -= slope[n] * loading[n] / a
                             if len(table) > 1:
                                 place = (min(max(u, -TOP), TOP) + TOP) / (2.0 * TOP) * (len(table) - 1.0)
-                                at = int64(min(place, len(table) - 2.0))
-                                function += w * (table[at] + (place - at) * (table[at + 1] - table[at]))
-                            weight += w
-                            u_sum += w * u
-                            u_square += w * uu
-                            z_sum += w * z * by_log_a
-                            known_sum += w * by_u
-                            of_0 += w / a2
-                            of_1 += w * u / a2
-                            of_2 += w * uu / a2
+                                here = int64(min(place, len(table) - 2.0))
+                                step = table[here + 1] - table[here]
+                                sums[3] += w * (table[here] + (place - here) * step)
+                            sums[0] += w
+                            sums[1] += w * u
+                            sums[2] += w * uu
+                            sums[4] += w * z * by_log_a
+                            sums[5] += w * by_u if is_known else 0.0
+                            sums[6] += w / a2
+                            sums[7] += w * u / a2
+                            sums[8] += w * uu / a2
                             top, z_top = max(top, w), max(z_top, g)
                             u_low, u_high = min(u_low, u - 7.0 * sqrt(variance)), max(u_high, u + 7.0 * sqrt(variance))
-                            rises = g > g_last or w > NEGLIGIBLE * top
-                            between = student > 0 and (
-                                u < min(high, reach / a) if way == 0 else u > max(low, -reach / a)
-                            )
+                            goes = g > g_last or w > NEGLIGIBLE * top
+                            if student > 0:
+                                goes = goes or (u < min(high, reach / a) if way == 0 else u > max(low, -reach / a))
                             j += 1 - 2 * way
-                            goes = not is_exact and (rises or between) and abs(j) < MOST_NODES
+                            goes = goes and not is_exact and abs(j) < MOST_NODES
                             g_last = g
-                    u_step = min(u_step, u_width)
-                    z_low, z_high = min(z_low, k), max(z_high, k)
+                    u_finest, z_low, z_high = min(u_finest, u_step), min(z_low, k), max(z_high, k)
                     k += 1 - 2 * z_way
-                    z_goes = (
-                        ambiguity > 0.0
-                        and (z_top > z_last or exp(z_top - reference) > NEGLIGIBLE * top)
-                        and abs(z) < 12.0
-                    )
+                    z_goes = z_top > z_last or exp(z_top - reference) > NEGLIGIBLE * top
+                    z_goes = z_goes and ambiguity > 0.0 and abs(z) < 12.0
                     z_last = z_top
+            weight = sums[0]
             total[i] = reference + log(weight)
-            mean[i] = u_sum / weight
-            square[i] = u_square / weight
-            expected[i] = function / weight
-            by_known[i] = known_sum / weight if is_known else 0.0
-            by_ambiguity[i] = z_sum / weight
-            n_terms = 0
-            for ends in range(2):
-                for at in range(begin[i], begin[i + 1]):
-                    n = order[at]
-                    if (side[n] != 0) == (ends > 0):
-                        if student > 0 or ends > 0:
-                            sign = -1.0 if side[n] > 0 else 1.0
-                            by_residual[n] = sign * by_shift[n_terms] / weight
-                            by_loading[n] = sign * by_rate[n_terms] / weight
-                            n_terms += 1
-                        else:
-                            by_residual[n] = (loading[n] * of_1 - residual[n] * of_0) / weight
-                            by_loading[n] = (residual[n] * of_1 - loading[n] * of_2) / weight
-            count = 1 + int64((u_high - u_low) / u_step * FINER) if n_levels > 0 and not is_known else 0
+            mean[i] = sums[1] / weight
+            square[i] = sums[2] / weight
+            expected[i] = sums[3] / weight
+            by_ambiguity[i] = sums[4] / weight
+            by_known[i] = sums[5] / weight
+            for n in range(begin, end):
+                inside = 1.0 if student == 0 and side[n] == 0 else 0.0
+                of_parabola = inside * (loading[n] * sums[7] - residual[n] * sums[6])
+                by_residual[n] = (by_residual[n] + of_parabola) / weight
+                of_parabola = inside * (residual[n] * sums[7] - loading[n] * sums[8])
+                by_loading[n] = (by_loading[n] + of_parabola) / weight
+            count = 1 + int64((u_high - u_low) / u_finest * FINER) if n_levels > 0 and not is_known else 0
             fine = (u_high - u_low) / max(count, 1)
-            log_width = log(z_step) - 2.0 * LN_SQRT_2PI if ambiguity > 0.0 else -LN_SQRT_2PI
-            below, density, at, end = 0.0, 0.0, i * n_levels, (i + 1) * n_levels
+            below, density, at, last = 0.0, 0.0, i * n_levels, (i + 1) * n_levels
             for j in range(count + 1):
                 u, before, density = u_low + fine * j, density, 0.0
                 for k in range(z_low, z_high + 1):
                     z = z_step * k
                     a = exp(ambiguity * z)
-                    g = log_density(u, a, student, n_densities, n_terms, shift, rate, piece, slope)  # type: ignore[no-untyped-call]
-                    g += (b * u - 0.5 * p * u * u - 0.5 * q) / (a * a) - 0.5 * (u * u + z * z)
-                    density += exp(g + log_width - n_inside * ambiguity * z - reference)
+                    g = log_density(u, a, student, begin, stop, residual, loading, side, piece, slope)  # type: ignore[no-untyped-call]
+                    g += (b * u - 0.5 * p * u * u - 0.5 * q) / (a * a) - 0.5 * (u * u + z * z) - LN_SQRT_2PI
+                    density += exp(g + log_z - n_inside * ambiguity * z - reference)
                 cell = 0.5 * fine * (before + density) if j > 0 else 0.0
-                while at < end and below + cell >= level[at] * weight:
+                while at < last and below + cell >= level[at] * weight:
                     missing = max(level[at] * weight - below, 0.0)  # of a density that is linear within the step
                     root = sqrt(max(before * before + 2.0 * missing * (density - before) / fine, 0.0))
                     quantile[at] = u - fine + 2.0 * missing / max(before + root, 1e-300)
                     at += 1
                 below += cell
-            while at < end:
-                quantile[at] = known[i] if is_known else u_high
-                at += 1
+            for one in range(at, last):
+                quantile[one] = known[i] if is_known else u_high
 
 
 integrate_true_values = IntegrateTrueValues()
