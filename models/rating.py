@@ -65,7 +65,7 @@ from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.data.ratings import RatingData
 from bayesanno.modeling.arguments import FixedParameter, Parameters, Priors, RatingDesign, Ratings
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.latents import Continuous, Derived, LatentPosterior, Number
+from bayesanno.modeling.latents import Continuous, Derived, Latent, LatentPosterior, Number
 from bayesanno.modeling.ops.variables import centre_by, normal_around
 
 DF = 4  # degrees of freedom of noise="student"
@@ -104,9 +104,9 @@ class Rating(AnnotationModel):
     name: ClassVar[str] = "rating"
     competence: ClassVar[str | None] = "reliability"
     data_class: ClassVar[type[Any]] = RatingData
-    state_dim: ClassVar[str] = ""
-    annotator_parameters: ClassVar[tuple[str, ...]] = ("bias", "sd")
     collapse_items: ClassVar[bool] = False
+    state_dim: ClassVar[str] = ""
+    annotator_parameters: ClassVar[tuple[str, ...]] = ("bias", "sd", "slope")
 
     slope: bool = False
     noise: Literal["normal", "student"] = "normal"
@@ -120,10 +120,6 @@ class Rating(AnnotationModel):
     sd_spread_prior: Positive = 0.4
     slope_prior: Positive = 0.25
     ambiguity_prior: Positive = 0.25
-
-    @override
-    def coords(self, data: RatingData) -> dict[str, list[Any]]:
-        return data.coords()
 
     @override
     def states(self, data: RatingData) -> tuple[str, ...]:
@@ -200,14 +196,12 @@ class Rating(AnnotationModel):
     def _is_exact(self) -> bool:
         return self.noise == "normal" and self.ends == "open" and not self.ambiguity
 
-    def _integrate(self, ratings: Ratings, p: Parameters, table: Any = (), level: Any = None) -> Any:
+    def _integrate(self, ratings: Ratings, p: Parameters, table: Any, level: Any) -> Any:
         from bayesanno.modeling.ops.true_values import integrate_true_values
 
         residual, loading, side, known, _ = self._standardise(ratings, p)
         ambiguity = p.ambiguity_spread if self.ambiguity else pt.zeros(())
         student = pt.as_tensor(np.int64(self.noise == "student"))
-        level = pt.zeros((ratings.n_items, 0)) if level is None else level
-        table = pt.as_tensor(np.asarray(table, dtype=float)) if isinstance(table, tuple) else table
         return integrate_true_values(residual, loading, side, ratings.item, known, ambiguity, student, table, level)
 
     @override
@@ -219,36 +213,31 @@ class Rating(AnnotationModel):
         unknown = pt.isinf(ratings.known)
         alone = alone - pt.switch(unknown, 0.0, pt.log(p.spread))
         if not self._is_exact:
-            return alone + self._integrate(ratings, p)[0]
+            return alone + self._integrate(ratings, p, pt.zeros(0), pt.zeros((ratings.n_items, 0)))[0]
         sum_p, sum_b, sum_q = map(ratings.sum_by_item, (loading**2, loading * residual, residual**2))  # (item,)
         integrated = sum_b**2 / (2 * (1 + sum_p)) - pt.log1p(sum_p) / 2  # (2)
         at_known = sum_b * u - (1 + sum_p) * u**2 / 2 - LOG_2PI / 2
         return alone - sum_q / 2 + pt.switch(unknown, integrated, at_known)
 
     @override
-    def latents(self, data: RatingData) -> tuple[Continuous, ...]:
+    def latents(self, data: RatingData) -> tuple[Latent, ...]:
         return (Continuous("value"),)
 
     @override
     def latent_posterior(self, ratings: Ratings, p: Parameters) -> LatentPosterior:
-        """Return the posterior of true values, and the expected rating by the annotators of the panel."""
-        level = ratings.level
-        assert level is not None
+        residual, loading, _, _, u = self._standardise(ratings, p)
         if self._is_exact:
-            residual, loading, _, _, u = self._standardise(ratings, p)
             sum_p, sum_b = ratings.sum_by_item(loading**2), ratings.sum_by_item(loading * residual)
             unknown = pt.isinf(ratings.known)
-            mean, sd = (
-                pt.switch(unknown, sum_b / (1 + sum_p), u),
-                pt.switch(unknown, 1 / pt.sqrt(1 + sum_p), 0.0),
-            )  # (3)
-            quantile = mean[:, None] - sd[:, None] * math.sqrt(2) * pt.erfcinv(2 * level)
+            mean = pt.switch(unknown, sum_b / (1 + sum_p), u)  # (3)
+            sd = pt.switch(unknown, 1 / pt.sqrt(1 + sum_p), 0.0)
+            quantile = mean[:, None] - sd[:, None] * math.sqrt(2) * pt.erfcinv(2 * ratings.level)
         else:
-            table = self._expect_by_u(p) if self.ends == "censored" else ()
-            _, mean, square, expected, *_, quantile = self._integrate(ratings, p, table, level)
+            table = self._expect_by_u(p) if self.ends == "censored" else pt.zeros(0)
+            _, mean, square, expected, *_, quantile = self._integrate(ratings, p, table, ratings.level)
             sd = pt.sqrt(pt.maximum(square - mean**2, 0.0))
         if self.ends == "open":
-            bias, slope = ((each.sum() / pt.ones_like(p.sd).sum()) for each in (p.bias, self._slope(p)))
+            bias, slope = (each.sum() / pt.ones_like(p.sd).sum() for each in (p.bias, self._slope(p)))
             expected = p.mean + bias + slope * p.spread * mean
         value = Number(p.mean + p.spread * mean, p.spread * sd, p.mean + p.spread * quantile)
         return LatentPosterior({}, {"": {"expected": Derived(("item",), expected)}}, {"": value})

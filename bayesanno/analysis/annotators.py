@@ -64,14 +64,16 @@ def annotator_table(
     >>> ba.annotator_table(fit, worst_first=True).head(3)  # doctest: +SKIP
     """
     view = view_for_table(fit)
-    variables = {"competence": competence_name(view)} | {name: name for name in view.model.annotator_parameters}
+    variables = {"competence": competence_name(view)} | {
+        name: name for name in view.model.annotator_parameters if name in view.posterior
+    }
     preference = prefer_first(view)
 
     def tabulate(part: FitPart) -> pd.DataFrame:
         data, table = part.data, _list_annotators(part)
         if isinstance(data, AnnotationData) and data.gold:  # the totals of a cluster do not say who is right
             table = table.assign(**agree_with_gold(data))
-        if data.unsure:
+        if getattr(data, "unsure", ()):
             table["unsure"] = divide(data.unsure_by_annotator, data.by_annotator)
         for called, name in variables.items():
             described = describe_draws(part.select(view.posterior[name]), ci_prob, ci_kind)

@@ -292,11 +292,6 @@ class AnnotationData(LongTable, Labelled):
             name = about.get("name")
             raise DataError(f"{name}: {error}" if name else str(error)) from None
 
-    @property
-    def n_gold(self) -> int:
-        """The number of items with a known true label, for evaluation."""
-        return len(self.gold)
-
     @cached_property
     def gold_codes(self) -> Codes:
         """Position of each item's gold label in `classes`, (item,); -1 without gold or if it is not a class."""

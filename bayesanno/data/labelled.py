@@ -204,6 +204,7 @@ class LongTable:
     annotator: Codes
     items: tuple[str, ...]
     annotators: tuple[str, ...]
+    gold: Mapping[str, Any]
     item_columns: Mapping[str, Any]
     annotator_columns: Mapping[str, Any]
 
@@ -242,6 +243,11 @@ class LongTable:
     def n_annotations(self) -> int:
         """Number of annotations."""
         return int(self.item.size)
+
+    @property
+    def n_gold(self) -> int:
+        """The number of items with a known truth, for evaluation."""
+        return len(self.gold)
 
     @cached_property
     def by_annotator(self) -> Codes:

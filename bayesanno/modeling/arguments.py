@@ -321,7 +321,7 @@ class Ratings:
     value: pt.TensorVariable
     n_items: pt.TensorVariable
     known: pt.TensorVariable
-    level: pt.TensorVariable | None = None
+    level: Any = None
 
     def sum_by_item(self, values: pt.TensorVariable) -> pt.TensorVariable:
         """Add up values (annotation,) over each item's ratings: shape (item,)."""

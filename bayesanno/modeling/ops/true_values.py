@@ -35,7 +35,7 @@ from bayesanno._core.private import LoopOp
 STEP, T_STEP = 1.0, 0.55  # between nodes
 NEGLIGIBLE = 1e-10  # the weight of a node relative to the greatest
 FINEST, MOST_NODES = 256.0, 5000  # nodes in a standard deviation of u, and to one side: wide enough for any sensible sd
-FINER = 16.0  # nodes of quantiles, relative to those of the integral
+FINER = 10.0  # nodes of quantiles, relative to those of the integral
 TOP = 8.0  # of the table of a function of u
 LN_SQRT_2PI, SQRT_2PI, SQRT_HALF = 0.9189385332046727, 2.5066282746310002, 0.7071067811865476
 LOWEST, WIDTH, N_CELLS, LEVELS = -10.0, 0.125, 144, 40  # of log Phi: below, a continued fraction of so many levels
@@ -66,8 +66,8 @@ def tabulate_log_cdf(piece):  # type: ignore[no-untyped-def]
 
 
 def log_density(  # type: ignore[no-untyped-def]
-    u, a, student, begin, end, residual, loading, side, piece, slope
-):
+    u, a, student, begin, end, residual, loading, side, piece, slope,
+):  # fmt: skip
     """Return the sum of log f over ratings but normal densities; write the derivative of each by (r - l u) / a."""
     total, product = 0.0, 1.0
     for n in range(begin, end):
@@ -110,8 +110,9 @@ class IntegrateTrueValues(LoopOp):
     """Integrate over the true values of items.
 
     Inputs: residual, loading (annotation,); side (annotation,) of int, -1 or 1 for a rating at the lower or upper end;
-    item (annotation,), ascending; known (item,), the known u or nan; ambiguity, the standard deviation s, or 0; student, 1 for t;
-    table, the values of a function of u at equally spaced points from -TOP to TOP; level (item, level), ascending.
+    item (annotation,), ascending; known (item,), the known u or nan; ambiguity, the standard deviation s, or 0;
+    student, 1 for t; table, the values of a function of u at equally spaced points from -TOP to TOP, or none; level
+    (item, level), ascending.
 
     Outputs: total, mean and square of u, and mean of the function (item,); the derivatives of total by residual and
     loading (annotation,), and by known and ambiguity (item,); the quantiles of u (item, level).
