@@ -259,11 +259,6 @@ class RatingData(LongTable, Described):
             + (observed if self.scale_observed else f" on a scale from {low:g} to {high:g}")
         )
 
-    def about(self) -> dict[str, Any]:
-        """Return the numbers that run.json has of the data."""
-        sizes = {"items": self.n_items, "annotators": self.n_annotators, "ratings": self.n_annotations}
-        return sizes | {"scale": list(self.scale), "gold": self.n_gold}
-
     def _facts(self) -> list[tuple[str, str]]:
         sizes = (("ratings", self.n_annotations), ("items", self.n_items), ("annotators", self.n_annotators))
         scale = "{:g} to {:g}".format(*self.scale) + (" (that of the ratings)" if self.scale_observed else "")

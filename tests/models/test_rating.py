@@ -21,6 +21,7 @@ VARIANTS = {
     "ambiguity": Rating(ambiguity=True),
 }
 LOW, HIGH = 0.0, 100.0
+LEVELS = np.array([0.055, 0.25, 0.5, 0.945])
 
 
 def draw_table(rng, n_annotators, n_items=6, at_ends=0.0):
@@ -44,28 +45,32 @@ def compile_formulas(model):
     """The names of the parameters that a model uses, and the function of them and of a table of ratings."""
     shapes = {"bias": 1, "sd": 1, "slope": 1} | dict.fromkeys(["mean", "spread", "ambiguity_spread", "low", "high"], 0)
     symbols = {name: pt.tensor(name, shape=(None,) * n, dtype="float64") for name, n in shapes.items()}
-    p, table = Parameters(symbols), [pt.lvector(), pt.lvector(), pt.vector(), pt.vector()]
-    item, who, value, known = table
-    ratings = Ratings(who, item, value, known.shape[0], known)
+    p, table = Parameters(symbols), [pt.lvector(), pt.lvector(), pt.vector(), pt.vector(), pt.matrix()]
+    item, who, value, known, level = table
+    ratings = Ratings(who, item, value, known.shape[0], known, level)
     logp, of_latent = model.item_logp(ratings, p), model.latent_posterior(ratings, p)
     names = [name for name in symbols if name in p.used]
-    (normals,), (derived,) = of_latent.normals.values(), of_latent.derived.values()
+    (number,), (derived,) = of_latent.numbers.values(), of_latent.derived.values()
     gradient = pytensor.grad(logp.sum(), [symbols[name] for name in names], disconnected_inputs="ignore")
-    outputs = [logp, derived["expected"].values, *normals, *gradient]
+    outputs = [logp, derived["expected"].values, *number, *gradient]
     return names, compile_once([*(symbols[name] for name in names), *table], outputs)
 
 
 def evaluate(model, table, n_items, parameters, known=None):
     """The log density, mean, sd and expected rating of each item, and the gradient of the sum of log densities."""
+    logp, mean, sd, _, expected, slopes = evaluate_all(model, table, n_items, parameters, known)
+    return logp, mean, sd, expected, slopes
+
+
+def evaluate_all(model, table, n_items, parameters, known=None):
+    """The same, with the quantiles at `LEVELS`, (item, level)."""
     names, function = compile_formulas(model)
     known = np.full(n_items, np.inf) if known is None else known
-    logp, expected, log_weight, mean, sd, *slopes = function(
-        *(np.asarray(parameters[name]) for name in names), *table, known
+    level = np.broadcast_to(LEVELS, (n_items, LEVELS.size)).copy()
+    logp, expected, mean, sd, quantile, *slopes = function(
+        *(np.asarray(parameters[name]) for name in names), *table, known, level
     )
-    weight = np.exp(log_weight)
-    centre = (weight * mean).sum(axis=1)
-    spread = np.sqrt((weight * (sd**2 + (mean - centre[:, None]) ** 2)).sum(axis=1))
-    return logp, centre, spread, expected, dict(zip(names, slopes, strict=True))
+    return logp, mean, sd, quantile, expected, dict(zip(names, slopes, strict=True))
 
 
 def integrate(model, table, n_items, p, n_points=40_001):
@@ -90,7 +95,8 @@ def integrate(model, table, n_items, p, n_points=40_001):
         total = weight.sum()
         mean = (weight * t).sum() / total
         sd = np.sqrt((weight * (t - mean) ** 2).sum() / total)
-        found.append((top + np.log(total * (t[1] - t[0])), mean, sd))
+        quantiles = np.interp(LEVELS, (weight.cumsum() - weight / 2) / total, t)
+        found.append((top + np.log(total * (t[1] - t[0])), mean, sd, *quantiles))
     return np.array(found).T
 
 
@@ -100,11 +106,12 @@ def test_density_and_posterior_are_those_on_a_grid(name, n_annotators, rng):
     model = VARIANTS[name]
     table = draw_table(rng, n_annotators, at_ends=0.65 if name == "censored" else 0.0)
     parameters = draw_parameters(rng, n_annotators)
-    logp, mean, sd, expected, _ = evaluate(model, table, 6, parameters)
+    logp, mean, sd, quantile, expected, _ = evaluate_all(model, table, 6, parameters)
     on_grid = integrate(model, table, 6, parameters, 4_001 if name == "ambiguity" else 40_001)
     np.testing.assert_allclose(logp, on_grid[0], atol=1e-8)
     np.testing.assert_allclose(mean, on_grid[1], atol=1e-5)
     np.testing.assert_allclose(sd, on_grid[2], atol=1e-5)
+    np.testing.assert_allclose(quantile.T, on_grid[3:], atol=0.01 * parameters["spread"])
     if name != "censored":
         np.testing.assert_allclose(expected, mean, atol=1e-9)  # biases add up to 0, and slopes have mean 1
 

@@ -182,8 +182,8 @@ def _measure_statistics(table: AnswerTable, replicates: list[np.ndarray]) -> dic
     found = {}
     for name in table.statistics.keys() - {table.votes}:
         with suppress(DataError):  # no item has two answers
-            found[name] = _compare(table.statistics[name](table.data), table.answers, replicates)[0]
-            found[name] |= {"rule": table.rules[name]} if name in table.rules else {}
+            far = _compare(table.statistics[name](table.data), table.answers, replicates)[0]
+            found[name] = {**far, **({"rule": table.rules[name]} if name in table.rules else {})}
     return dict(sorted(found.items()))
 
 
