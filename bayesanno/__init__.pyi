@@ -46,6 +46,8 @@ from .analysis.ranking import win_table as win_table
 from .analysis.recalibrate import recalibrate as recalibrate
 from .analysis.recalibrate import recalibration_table as recalibration_table
 from .analysis.tags import tag_table as tag_table
+from .analysis.values import reliability_table as reliability_table
+from .analysis.values import value_table as value_table
 from .analysis.write_labels import write_labels as write_labels
 from .criticism.calibration import calibration_scores as calibration_scores
 from .criticism.calibration import calibration_table as calibration_table
