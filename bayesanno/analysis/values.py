@@ -57,12 +57,14 @@ def value_table(fit: Fit, *, ci_prob: float | None = None) -> pd.DataFrame:
     view = view_for_table(fit)
 
     def tabulate(part: FitPart) -> pd.DataFrame:
-        table = part.tabulate()
-        for name, values in zip(
-            reversed(name_bounds("eti", prob)), reversed(interval_of(part.latent[QUANTILE].values, prob)), strict=True
-        ):
-            table.insert(int(table.columns.get_loc("sd")) + 1, name, values)
-        return table
+        table, ends = part.tabulate(), interval_of(part.latent[QUANTILE].values, prob)
+        return pd.concat(
+            [
+                table[["item", "value", "sd"]].assign(**dict(zip(name_bounds("eti", prob), ends, strict=True))),
+                table.drop(columns=["item", "value", "sd"]),
+            ],
+            axis=1,
+        )
 
     return concat_parts(require(view, "values", "value_table"), tabulate)
 
