@@ -309,7 +309,9 @@ class Formula:
         `latent` names one of several latents.
         """
         for one in self.evaluate():
-            joint = one.log_likelihood[:, None] + one.log_probability[latent]  # (pattern, state)
+            joint = one.log_likelihood[:, None]  # (pattern, state): one state, if nothing is unknown about items
+            if self.discrete:
+                joint = joint + one.log_probability[latent]
             yield joint[self.patterns.of_item]
 
     def draw_states(self, latent: str = "", random_seed: int | np.random.Generator | None = None) -> xr.DataArray:
