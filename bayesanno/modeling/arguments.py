@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesanno._core.fields import Fields
 from bayesanno._core.lazy import pm, pt
-from bayesanno.graph.symbolic_shapes import as_symbolic
+from bayesanno.graph.symbolic_shapes import as_size
 
 LOG_CLASS = "log_class"  # log p(class) of distinct items, (row, true_class), among the parameters
 
@@ -139,7 +139,7 @@ class Answers:
     @property
     def n_classes(self) -> int:
         """Number of true classes."""
-        return int(self.names_class.shape[0])
+        return as_size(self.names_class.shape[0])
 
     @property
     def response(self) -> pt.TensorVariable:
@@ -161,8 +161,8 @@ class Answers:
         who = self.annotator
         if self.orders is not None:  # as many viewers again
             table = pt.concatenate([table, table[:, self.orders.responses][:, :, self.orders.classes]])
-            who = who + as_symbolic(self.n_annotators) * self.orders.swapped
-        cell = who * as_symbolic(self.n_responses) + self.response  # (annotation,), of annotator and response
+            who = who + self.n_annotators * self.orders.swapped
+        cell = who * self.n_responses + self.response  # (annotation,), of annotator and response
         by_state = pt.join_dims(table, start_axis=2) if table.ndim > 3 else table
         return add_rows(pt.join_dims(by_state, 0, 2), cell, self.item, self.n_items)
 
@@ -200,7 +200,7 @@ class Design:
     @property
     def n_classes(self) -> int:
         """Number of true classes."""
-        return int(self.names_class.shape[0])
+        return as_size(self.names_class.shape[0])
 
     @property
     def class_response(self) -> np.ndarray:
