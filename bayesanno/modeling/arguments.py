@@ -30,12 +30,11 @@ class FixedParameter(NamedTuple):
 class Parameters:
     """A model's parameters by their declared names: `p.prevalence`, `p["frequency_focus"]`.
 
-    Known parameters are included. `used` contains the names that were accessed.
+    Known parameters are included.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = dict(values)
-        self.used: set[str] = set()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # copying and the like look up names that no parameter has
@@ -45,7 +44,6 @@ class Parameters:
     def __getitem__(self, name: str) -> Any:
         if name not in self._values:
             raise AttributeError(f"no parameter {name!r} was declared: there are {', '.join(self._values)}")
-        self.used.add(name)
         return self._values[name]
 
     def prob_and_complement(self, name: str) -> tuple[Any, Any]:

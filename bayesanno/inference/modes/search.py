@@ -43,7 +43,7 @@ from bayesanno.inference.relabelling import align_classes
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import start_of
 from bayesanno.modeling.kinds import Data
-from bayesanno.modeling.posterior import compile_formula
+from bayesanno.modeling.posterior import Formula, compile_formula
 
 NEAR = 0.5  # largest difference of two ends of one mode, in any number
 EQUAL = 0.05  # largest difference of their log densities, in nats
@@ -511,12 +511,14 @@ def make_log_density(
         The budget of gradients for all ascents.
     """
     scales, permuted = find_scales(density, model, graph), model.is_exchangeable(data)
+    formula: Formula | None = None
 
     def read_states(points: np.ndarray) -> np.ndarray:
         """Return the most probable state of each item, (point, item), for the first latent; 0 if none has states."""
+        nonlocal formula
         values = as_chains(graph, [density.values_at(point) for point in points])
         values = add_deterministics(graph, align_classes(values)[0] if permuted else values)
-        formula = compile_formula(model, data, values)
+        formula = formula.with_draws(values) if formula else compile_formula(model, data, values)
         if not formula.discrete:
             return np.zeros((len(points), data.n_items), dtype=int)
         states = [one.log_probability[formula.discrete[0]].argmax(axis=1) for one in formula.evaluate()]
