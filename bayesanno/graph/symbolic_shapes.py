@@ -8,6 +8,7 @@ them become shared variables, that is, data. Only axes of length one keep their 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -86,7 +87,8 @@ class Size(int):
 
 def as_size(length: int) -> int:
     """Return a length of data as a `Size`, unless it is 1."""
-    _let_graphs_take_sizes()
+    if "pytensor" in sys.modules:  # EM has no graphs
+        _let_graphs_take_sizes()
     return length if length == 1 else Size(length)
 
 
