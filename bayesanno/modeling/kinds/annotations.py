@@ -254,8 +254,9 @@ class AnnotationKind(LabelKind):
         return make_design(**{name: value for name, value in asked.items() if name != "dimensions"})
 
     @override
-    def make_smallest(self) -> AnnotationData:
+    def make_smallest(self, more: int = 0) -> AnnotationData:
         said = [(f"s{item}", who, "yes" if item == at else "no") for item in range(3) for at, who in enumerate("abc")]
+        said += [(f"s{3 + label}", who, f"label {label}") for label in range(more) for who in "abc"]
         return AnnotationData.from_records(said)
 
     @override
