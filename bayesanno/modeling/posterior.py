@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -287,6 +287,10 @@ class Formula:
     continuous: tuple[str, ...]
     derived_dims: Mapping[Reading, tuple[str, ...]]
 
+    def with_draws(self, posterior: xr.Dataset) -> Formula:
+        """Return the same formula with other draws of the same parameters."""
+        return replace(self, posterior=posterior, draws=_stack_sorted(posterior))
+
     def evaluate(self, chunk: slice | None = None) -> Iterator[Evaluated]:
         """Evaluate for every draw, for a chunk of patterns or all of them."""
         whole = slice(0, self.patterns.n_patterns) if chunk is None else chunk
@@ -379,7 +383,7 @@ def compile_formula(
     arrays = index_arrays(model, data, patterns)
     if known is None:
         known = {name: parameter.value for name, parameter in model.fixed_parameters(data).items()}
-    draws = stack_samples(posterior[sorted(map(str, posterior.data_vars))])  # in whatever order: one formula
+    draws = _stack_sorted(posterior)
     dims = {name: posterior[name].transpose("chain", "draw", ...).dims[1:] for name in draws}  # the first: of samples
     item_axis = {name: of.index("item") for name, of in dims.items() if "item" in of}
 
@@ -395,7 +399,7 @@ def compile_formula(
     latent = model.latent_posterior(answers, p)
     derived = {(name, what): quantity for name, of in latent.derived.items() for what, quantity in of.items()}
     outputs = [
-        model.item_logp(answers, p),
+        latent.total,
         *latent.log_probability.values(),
         *(each for three in latent.normals.values() for each in three),
         *(quantity.values for quantity in derived.values()),
@@ -416,6 +420,11 @@ def compile_formula(
         continuous=tuple(latent.normals),
         derived_dims={reading: quantity.dims for reading, quantity in derived.items()},
     )
+
+
+def _stack_sorted(posterior: xr.Dataset) -> dict[str, np.ndarray]:
+    """Return the draws of each variable (sample, ...), sorted by name, so that any order has the same formula."""
+    return stack_samples(posterior[sorted(map(str, posterior.data_vars))])
 
 
 # ------------------------------------------------------------------------------------------------------ weighted draws

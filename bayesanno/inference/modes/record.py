@@ -106,7 +106,7 @@ def place_chains(
     log_density: xr.DataArray,
     *,
     random_seed: int | None = None,
-    show: bool = False,
+    progressbar: bool = False,
 ) -> dict[str, Any] | None:
     """Describe the modes found before sampling, and find out which chains are in which mode.
 
@@ -122,7 +122,7 @@ def place_chains(
         The log density of each draw on the unconstrained scale.
     random_seed : int, optional
         For the points that are drawn to weigh modes.
-    show : bool
+    progressbar : bool
         Whether to show progress.
 
     Returns
@@ -155,7 +155,7 @@ def place_chains(
         return None
     by_draw, rng = np.full((draws.sizes["chain"], 1), -1), np.random.default_rng(random_seed)
     if modes.found:
-        modes, by_draw = _ascend_from_chains(model, graph, modes, draws, log_density, rng, show=show)
+        modes, by_draw = _ascend_from_chains(model, graph, modes, draws, log_density, rng, show=progressbar)
     by_chain, crossing = mode_of_chain(by_draw)
     probabilities, weighed_by = modes.probabilities, "importance" if modes.has_probabilities else None
     if modes.log_density.has_scales:

@@ -77,8 +77,9 @@ class DimensionsKind(LabelKind):
         return MultiAnnotationData(by_dimension=dict.fromkeys(names, AnnotationKind().make_design(**asked)))
 
     @override
-    def make_smallest(self) -> MultiAnnotationData:
-        return MultiAnnotationData(by_dimension=dict.fromkeys(("first", "second"), AnnotationKind().make_smallest()))
+    def make_smallest(self, more: int = 0) -> MultiAnnotationData:
+        one = AnnotationKind().make_smallest(more)
+        return MultiAnnotationData(by_dimension=dict.fromkeys(("first", "second"), one))
 
     @override
     def read_any(self, source: Any) -> MultiAnnotationData:
