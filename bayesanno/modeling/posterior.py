@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bayesanno._core.chains import measure_mcse
 from bayesanno._core.lazy import pt, xr
 from bayesanno._core.messages import FitError
 from bayesanno.graph.functions import Function, compile_once, stack_samples
@@ -429,9 +430,6 @@ def _stack_sorted(posterior: xr.Dataset) -> dict[str, np.ndarray]:
 
 # ------------------------------------------------------------------------------------------------------ weighted draws
 
-WEIGHTED_BYTES = 768 * 2**10  # memory for draws at a time: larger arrays would be allocated anew for each chunk
-LEAST_DRAWS = 4  # of a chain, for an error
-
 
 def normalise_weights(log_weight: np.ndarray) -> np.ndarray:
     """Return weights with mean 1 over draws, (sample, item); nan for items with only zero weights.
@@ -505,63 +503,6 @@ def average_logs(logs: np.ndarray, log_weight: np.ndarray | None = None) -> np.n
         total = logsumexp(log_weight, axis=0)  # (item,)
         weighed: np.ndarray = logsumexp(held + log_weight[..., None], axis=0) - total[:, None]
     return weighed
-
-
-def measure_mcse(draws: np.ndarray) -> np.ndarray:
-    """Return the Monte Carlo standard error of each mean over draws (chain, draw, ...); 0 if it is undefined.
-
-    The estimate is that of ArviZ, which measures one number at a time: chains are split into halves, and their
-    autocorrelations are truncated by Geyer's initial monotone sequence (Vehtari et al. 2021, doi:10.1214/20-BA1221).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from arviz_stats.base import array_stats
-    >>> from bayesanno.modeling.posterior import measure_mcse
-    >>> draws = np.random.default_rng(1).normal(size=(4, 100, 2)).cumsum(axis=1)
-    >>> np.allclose(measure_mcse(draws), array_stats.mcse(draws, chain_axis=0, draw_axis=1))
-    True
-    """
-    n_chains, n_draws, *shape = draws.shape
-    if n_draws < LEAST_DRAWS:
-        return np.zeros(shape)
-    rows = draws.reshape(n_chains, n_draws, -1)  # (chain, draw, number)
-    parts = np.array_split(rows, 1 + 8 * rows.size // WEIGHTED_BYTES, axis=2)
-    return np.nan_to_num(np.concatenate([_measure_mcse(part.copy()) for part in parts])).reshape(shape)
-
-
-def _measure_mcse(draws: np.ndarray) -> np.ndarray:
-    """Return the Monte Carlo standard error of means over draws (chain, draw, number)."""
-    from scipy.fft import irfft, next_fast_len, rfft
-
-    n_chains, n_draws, n_numbers = draws.shape
-    n = n_draws // 2
-    padded = np.zeros((2 * n_chains, next_fast_len(2 * n, real=True), n_numbers))
-    halves = padded[:, :n]  # (half, draw, number)
-    halves[:n_chains], halves[n_chains:] = draws[:, :n], draws[:, -n:]
-    constant = np.ptp(halves, axis=(0, 1)) < np.finfo(float).resolution
-    means = halves.mean(axis=1)  # (half, number)
-    halves -= means[:, None]
-    spectrum = rfft(padded, axis=1)
-    power = (spectrum.real**2 + spectrum.imag**2).mean(axis=0)
-    covariance = irfft(power, n=padded.shape[1], axis=0)[:n] / n  # (lag, number), the mean over halves
-    within, whole = covariance[0] * n / (n - 1), covariance[0] + means.var(axis=0, ddof=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        correlation = 1 - (within - covariance) / whole
-    correlation[0] = 1
-    n_pairs = max(1, (n - 1) // 2)
-    pairs = correlation[: 2 * n_pairs].reshape(n_pairs, 2, -1).sum(axis=1)  # of lags
-    ends = ~(pairs > 0)
-    ends[-1] = True
-    end = ends.argmax(axis=0)  # (number,): the first pair that does not count
-    falling = np.where(np.arange(n_pairs)[:, None] < end, np.minimum.accumulate(pairs), 0).sum(axis=0)
-    here = np.arange(end.size)
-    single = correlation[2 * end, here]
-    single = np.where((single > 0) | (pairs[end, here] >= 0), single, 0)
-    size = 2 * n * n_chains
-    time = np.maximum(2 * falling + single - 1, 1 / np.log10(size))
-    sd: np.ndarray = draws.std(axis=(0, 1), ddof=1)
-    return sd * np.sqrt(np.where(constant, 1, time) / size)
 
 
 def draw_codes(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:
