@@ -95,7 +95,6 @@ from .modeling.registry import get_model as get_model
 from .modeling.registry import list_models as list_models
 from .planning.progress import expected_progress as expected_progress
 from .planning.suggest import suggest_annotations as suggest_annotations
-from .report.page import write_report as write_report
 from .report.plots.agreement import plot_dependence as plot_dependence
 from .report.plots.agreement import plot_usage as plot_usage
 from .report.plots.annotators import plot_annotators as plot_annotators
@@ -111,6 +110,7 @@ from .report.plots.systems import plot_groups as plot_groups
 from .report.plots.systems import plot_ranking as plot_ranking
 from .report.plots.systems import plot_wins as plot_wins
 from .report.plots.types import plot_types as plot_types
+from .report.write import write_report as write_report
 from .simulation.simulate import simulate as simulate
 
 __version__: str

@@ -11,7 +11,6 @@ from bayesanno._core.lazy import pt
 from bayesanno._core.messages import counted
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import read_numbers
-from bayesanno.graph.symbolic_shapes import as_symbolic
 from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.expectation import Votes
 from bayesanno.modeling.findings import Finding, check
@@ -27,10 +26,10 @@ def first_grade(data: AnnotationData) -> float:
     return 1.0 if numbers is None or (np.diff(numbers) != 1).any() else float(numbers[0])
 
 
-def ends_of(width: pt.TensorVariable, n_labels: int) -> tuple[pt.TensorVariable, pt.TensorVariable]:
+def ends_of(width: pt.TensorVariable) -> tuple[pt.TensorVariable, pt.TensorVariable]:
     """Return the lower and upper ends of the labels' intervals, (response,) each."""
-    total = pt.cumsum(width)
-    return as_symbolic(n_labels) * (total - width) - 0.5, as_symbolic(n_labels) * total - 0.5
+    n_labels, total = width.shape[0], pt.cumsum(width)
+    return n_labels * (total - width) - 0.5, n_labels * total - 0.5
 
 
 def log_reported(p: Parameters, n_labels: int, z: Any, noise: Noise) -> pt.TensorVariable:
@@ -41,7 +40,7 @@ def log_reported(p: Parameters, n_labels: int, z: Any, noise: Noise) -> pt.Tenso
     grade, shared_spread = np.arange(n_labels), p.get("shared_spread")
     seen = grade[:, None] + (pt.zeros_like(z) if shared_spread is None else shared_spread * z)  # (true_class, node)
     severity, sd = p.severity[:, None, None, None], p.sd[:, None, None, None]
-    low, high = ((end[:, None, None] - seen + severity) / sd for end in ends_of(p.width, n_labels))
+    low, high = ((end[:, None, None] - seen + severity) / sd for end in ends_of(p.width))
     is_first, is_last = (np.equal(grade, end)[:, None, None] for end in (0, n_labels - 1))
     return log_between(low, high, noise, is_first=is_first, is_last=is_last)
 

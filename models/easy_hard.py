@@ -52,7 +52,6 @@ import numpy as np
 from bayesanno._core.fields import Positive
 from bayesanno._core.lazy import pm, pt
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.graph.symbolic_shapes import as_symbolic
 from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.expectation import in_proportion
@@ -123,7 +122,7 @@ class EasyHard(AnnotationModel):
             log_easy = pt.as_tensor(np.where(right, 0.0, -np.inf))
         else:
             miss = p.slip[:, None, None]
-            log_easy = pt.log(pt.switch(right, 1 - miss, miss / as_symbolic(answers.n_responses - 1)))
+            log_easy = pt.log(pt.switch(right, 1 - miss, miss / (answers.n_responses - 1)))
         table = pt.concatenate([log_easy, pt.log(p.coin)[:, :, None]], axis=2)  # (annotator, response, state)
         easy, hard = pt.log1p(-p.hard_fraction) + pt.log(p.easy_prevalence), pt.log(p.hard_fraction)
         return pt.concatenate([easy, hard[None]]) + answers.sum_over_annotations(table)  # (item, state), (1) and (2)
@@ -132,7 +131,7 @@ class EasyHard(AnnotationModel):
         self, logp: pt.TensorVariable, control: pt.TensorVariable, answers: Answers, p: Parameters
     ) -> pt.TensorVariable:
         known, state = control[:, None], pt.arange(logp.shape[1])[None, :]  # (item, 1), (1, state)
-        hard = pt.eq(state, as_symbolic(answers.n_responses))
+        hard = pt.eq(state, answers.n_responses)
         of_hard = logp + pt.log(p.easy_prevalence)[pt.maximum(known, 0)]  # the known label is drawn from q: not in (2)
         return pt.switch(known < 0, logp, pt.switch(hard, of_hard, pt.switch(pt.eq(state, known), logp, -np.inf)))
 

@@ -55,7 +55,6 @@ import numpy as np
 from bayesanno._core.fields import Positive
 from bayesanno._core.lazy import pm, pt
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.graph.symbolic_shapes import as_symbolic
 from bayesanno.modeling.arguments import Design, Parameters, Priors
 from bayesanno.modeling.difficulty import DifficultyModel, draw_responses, start_near_vote
 from bayesanno.modeling.findings import Finding, check, find
@@ -136,7 +135,7 @@ class ItemDifficulty(DifficultyModel):
         return true_class, draw_responses(design, true_class, log_odds, p.get("habit"))
 
     def log_odds(self, p: Parameters, annotator: Any, z: Any, slope: Any, n_classes: int) -> pt.TensorVariable:
-        ability, d, chance = p.ability[annotator], p.spread * z, as_symbolic(np.log(n_classes - 1))
+        ability, d, chance = p.ability[annotator], p.spread * z, pt.log(n_classes - 1)
         if self.form == "chance":
             return ability * pt.exp(-d)
         if self.form == "glad":

@@ -94,7 +94,7 @@ class LabelUsage(AnnotationModel):
         return answers.sum_over_annotations(pt.log(p.usage)[:, :, None])[:, 0]
 
     def latent_posterior(self, answers: Answers, p: Parameters) -> LatentPosterior:
-        return LatentPosterior({})
+        return LatentPosterior(self.item_logp(answers, p))
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
         return {"usage": usage_shares(data, smoothing=1)}

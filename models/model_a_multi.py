@@ -161,7 +161,7 @@ class ModelAMulti(AnnotationModel):
         for x, (name, part) in enumerate(answers.by_dimension.items()):
             log_probability[name] = together.log_probability(x)
             derived[name] = self.single.derived(part, pt.exp(log_probability[name]), cox.of_dimension(name, x, p))
-        return LatentPosterior(log_probability, derived)
+        return LatentPosterior(together.item_logp(), log_probability, derived)
 
     def start(self, data: MultiAnnotationData) -> dict[str, np.ndarray]:
         alone = {name: self.single.start(part) for name, part in data.by_dimension.items()}

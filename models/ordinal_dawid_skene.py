@@ -128,9 +128,7 @@ class OrdinalDawidSkene(ItemEffectModel):
         centring = centre_by(data.by_annotator / 2)  # about the information on each: (annotator,)
         prevalence = self.declare_prevalence(prior)
         width = pm.Dirichlet("width", prior.width_prior * of_each, dims="response")
-        pm.Deterministic(
-            "threshold", _grades.first_grade(data) + _grades.ends_of(width, data.n_labels)[1][:-1], dims="boundary"
-        )
+        pm.Deterministic("threshold", _grades.first_grade(data) + _grades.ends_of(width)[1][:-1], dims="boundary")
         severity_spread = pm.Gamma("severity_spread", 2, 2 / prior.severity_prior)
         together = {"level": _grades.level_of(width, data), "centring": centring, "dims": "annotator"}
         severity = normal_around("severity", 0.0, severity_spread, **together)
@@ -154,7 +152,7 @@ class OrdinalDawidSkene(ItemEffectModel):
         perceived = design.show(true_class) - p.severity[who] + p.sd[who] * noise
         if self.shared:
             perceived += p.shared_spread * pm.Normal.dist(shape=(design.n_items,), name="shared_error")[item]
-        thresholds = _grades.ends_of(p.width, design.n_classes)[1][:-1]
+        thresholds = _grades.ends_of(p.width)[1][:-1]
         grade = (perceived[:, None] > thresholds).sum(axis=1)  # (annotation,)
         return true_class, pt.as_tensor(design.class_response)[grade]
 

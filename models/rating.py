@@ -204,16 +204,21 @@ class Rating(AnnotationModel):
         student = pt.as_tensor(np.int64(self.noise == "student"))
         return integrate_true_values(residual, loading, side, ratings.item, known, ambiguity, student, table, level)
 
-    @override
-    def item_logp(self, ratings: Ratings, p: Parameters) -> pt.TensorVariable:
-        residual, loading, side, _, u = self._standardise(ratings, p)
+    def _alone(self, ratings: Ratings, p: Parameters) -> pt.TensorVariable:
+        """Return the part of the log density that does not depend on residuals, (item,)."""
+        side = self._standardise(ratings, p)[2]
         log_constant = math.log(3 / 8) if self.noise == "student" else -LOG_2PI / 2
         of_scale = log_constant - pt.log(self._scale(p))[ratings.annotator]
         alone = ratings.sum_by_item(pt.switch(pt.eq(side, 0), of_scale, 0.0))  # (item,)
-        unknown = pt.isinf(ratings.known)
-        alone = alone - pt.switch(unknown, 0.0, pt.log(p.spread))
+        return alone - pt.switch(pt.isinf(ratings.known), 0.0, pt.log(p.spread))
+
+    @override
+    def item_logp(self, ratings: Ratings, p: Parameters) -> pt.TensorVariable:
+        alone = self._alone(ratings, p)
         if not self._is_exact:
             return alone + self._integrate(ratings, p, pt.zeros(0), pt.zeros((ratings.n_items, 0)))[0]
+        residual, loading, _, _, u = self._standardise(ratings, p)
+        unknown = pt.isinf(ratings.known)
         sum_p, sum_b, sum_q = map(ratings.sum_by_item, (loading**2, loading * residual, residual**2))  # (item,)
         integrated = sum_b**2 / (2 * (1 + sum_p)) - pt.log1p(sum_p) / 2  # (2)
         at_known = sum_b * u - (1 + sum_p) * u**2 / 2 - LOG_2PI / 2
@@ -230,17 +235,18 @@ class Rating(AnnotationModel):
             sum_p, sum_b = ratings.sum_by_item(loading**2), ratings.sum_by_item(loading * residual)
             unknown = pt.isinf(ratings.known)
             mean = pt.switch(unknown, sum_b / (1 + sum_p), u)  # (3)
-            sd = pt.switch(unknown, 1 / pt.sqrt(1 + sum_p), 0.0)
+            sd, total = pt.switch(unknown, 1 / pt.sqrt(1 + sum_p), 0.0), self.item_logp(ratings, p)
             quantile = mean[:, None] - sd[:, None] * math.sqrt(2) * pt.erfcinv(2 * ratings.level)
         else:
             table = self._expect_by_u(p) if self.ends == "censored" else pt.zeros(0)
-            _, mean, square, expected, *_, quantile = self._integrate(ratings, p, table, ratings.level)
+            whole, mean, square, expected, *_, quantile = self._integrate(ratings, p, table, ratings.level)
+            total = self._alone(ratings, p) + whole
             sd = pt.sqrt(pt.maximum(square - mean**2, 0.0))
         if self.ends == "open":
             bias, slope = (each.sum() / pt.ones_like(p.sd).sum() for each in (p.bias, self._slope(p)))
             expected = p.mean + bias + slope * p.spread * mean
         value = Number(p.mean + p.spread * mean, p.spread * sd, p.mean + p.spread * quantile)
-        return LatentPosterior({}, {"": {"expected": Derived(("item",), expected)}}, {"": value})
+        return LatentPosterior(total, {}, {"": {"expected": Derived(("item",), expected)}}, {"": value})
 
     def _expect_by_u(self, p: Parameters) -> pt.TensorVariable:
         """Return the mean over annotators of the expected rating within the scale, at points of u from -8 to 8."""

@@ -50,7 +50,6 @@ import numpy as np
 from bayesanno._core.fields import Positive
 from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.graph.symbolic_shapes import as_symbolic
 from bayesanno.modeling.arguments import Design, Parameters, Priors
 from bayesanno.modeling.difficulty import DifficultyModel, draw_responses, start_near_vote
 from bayesanno.modeling.findings import Finding, check, find
@@ -118,7 +117,7 @@ class SharedErrors(DifficultyModel):
         return true_class, draw_responses(design, true_class, log_odds, p.habit)
 
     def log_odds(self, p: Parameters, annotator: Any, z: Any, slope: Any, n_classes: int) -> pt.TensorVariable:
-        return as_symbolic(np.log(n_classes - 1)) + p.ability[annotator] - p.loading[annotator] * p.spread * z
+        return pt.log(n_classes - 1) + p.ability[annotator] - p.loading[annotator] * p.spread * z
 
     def information(self, p: Parameters) -> tuple[tuple[pt.TensorVariable, pt.TensorVariable], ...]:
         information = (p.loading * p.spread) ** 2 / 4  # (annotator,)

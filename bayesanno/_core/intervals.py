@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterable
 from typing import Literal
 
+import numpy as np
+
 from bayesanno._core.messages import DataError
 from bayesanno._core.validate import check_choice, check_share
 
@@ -88,3 +90,27 @@ def find_bounds(columns: Iterable[object], of: str = "") -> tuple[str, str, str]
 def name_interval(ci_prob: float, ci_kind: str) -> str:
     """Return a name such as "89% interval"; of the highest density, it says so."""
     return f"{100 * ci_prob:.4g}% interval{' of highest density' if ci_kind == 'hdi' else ''}"
+
+
+def bound_proportion(successes: np.ndarray, trials: np.ndarray, ci_prob: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ends of Wilson's interval of each proportion (doi:10.1080/01621459.1927.10502953); nan of no trial.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy.stats import binomtest
+    >>> from bayesanno._core.intervals import bound_proportion
+    >>> low, high = bound_proportion(np.array([0, 7, 0]), np.array([9, 9, 0]), 0.89)
+    >>> np.allclose([low[1], high[1]], binomtest(7, 9).proportion_ci(0.89, "wilson"))
+    True
+    >>> low.round(3).tolist(), high.round(3).tolist()
+    ([0.0, 0.508, nan], [0.221, 0.923, nan])
+    """
+    from scipy.special import ndtri  # scipy.stats takes long to be imported
+
+    z = ndtri(0.5 + ci_prob / 2)
+    with np.errstate(invalid="ignore"):
+        share = np.divide(successes, trials)
+    middle = (2 * successes + z**2) / (2 * (trials + z**2))
+    half = z / (2 * (trials + z**2)) * np.sqrt(4 * trials * share * (1 - share) + z**2)
+    return np.where(share == 0, 0.0, middle - half), np.where(share == 1, 1.0, middle + half)

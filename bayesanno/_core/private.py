@@ -24,6 +24,7 @@ from pytensor.graph.fg import FrozenFunctionGraph
 from pytensor.graph.rewriting.basic import dfs_rewriter
 from pytensor.graph.traversal import io_toposort, toposort
 from pytensor.link.numba.dispatch.basic import numba_njit, register_funcify_and_cache_key
+from pytensor.tensor import _as_tensor_variable as as_tensor
 from pytensor.tensor.basic import Alloc, MakeVector
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.random.type import RandomType
@@ -141,6 +142,7 @@ __all__ = [
     "RandomVariable",
     "Reshape",
     "SpecifyShape",
+    "as_tensor",
     "inline_graphs",
     "io_toposort",
     "register_with_jax",

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bayesanno._core.chains import DIAGNOSTICS
 from bayesanno._core.intervals import CiKind
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.messages import FitError, as_names
-from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws, require_draws
+from bayesanno.analysis.parameters import convergence_of, describe_draws, require_draws
 from bayesanno.analysis.ranking import prefer_first
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData

@@ -6,10 +6,11 @@ from itertools import product
 
 import numpy as np
 
+from bayesanno._core.chains import DIAGNOSTICS
 from bayesanno._core.intervals import CiKind
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.messages import FitError
-from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws
+from bayesanno.analysis.parameters import convergence_of, describe_draws
 from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import FitView
 from bayesanno.modeling.class_prior import terms_of

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bayesanno._core.intervals import bound_proportion
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.messages import FitError, option
 from bayesanno.analysis.views import view_for_table
@@ -165,13 +166,8 @@ def measure_coverage(entropy: np.ndarray, right: np.ndarray, coverages: Sequence
 
 def bound_accuracy(table: pd.DataFrame, ci_prob: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the ends of Wilson's interval for each accuracy of a coverage table; nan where no label is known."""
-    from scipy.stats import binomtest
-
-    ends = np.full((2, len(table)), np.nan)
-    for row, (n, accuracy) in enumerate(table[["n_gold", "accuracy"]].to_numpy()):
-        if n:
-            ends[:, row] = binomtest(round(n * accuracy), int(n)).proportion_ci(ci_prob, method="wilson")
-    return ends[0], ends[1]
+    n, accuracy = table[["n_gold", "accuracy"]].to_numpy().T
+    return bound_proportion((n * accuracy).round(), n, ci_prob)
 
 
 def score(fit: xr.DataTree | FitView) -> dict[str, Any]:

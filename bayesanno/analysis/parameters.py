@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bayesanno._core.chains import DIAGNOSTICS, measure_errors
 from bayesanno._core.intervals import CiKind, choose_interval, name_bounds
 from bayesanno._core.lazy import azs, pd, xr
 from bayesanno._core.messages import FitError, as_names, listed, name_elements
 from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import FitView
-
-DIAGNOSTICS = ("ess_bulk", "ess_tail", "r_hat")
 
 
 def summary(
@@ -65,20 +64,12 @@ def summary(
         draws = view.posterior[name].transpose("chain", "draw", ...)
         found = describe_draws(draws, ci_prob, ci_kind)
         found |= dict(zip(DIAGNOSTICS, convergence_of(view, name).values, strict=True))
-        found |= {f"mcse_{what}": _measure_mcse(draws, what, found["ess_bulk"]) for what in ("mean", "sd")}
+        errors = np.where(np.isfinite(found["ess_bulk"]), measure_errors(draws.values), np.nan)
+        found |= dict(zip(("mcse_mean", "mcse_sd"), errors, strict=True))
         names = name_elements(name, [draws[dim].values.tolist() for dim in draws.dims[2:]])
         table = pd.DataFrame({"parameter": names}, dtype="str")
         tables.append(table.assign(**{what: np.ravel(values) for what, values in found.items()}))
     return pd.concat(tables, ignore_index=True)
-
-
-def _measure_mcse(draws: xr.DataArray, of: str, ess: np.ndarray) -> np.ndarray:
-    """Return the Monte Carlo standard errors of a mean or an sd, nan where the ESS is."""
-    if not np.isfinite(ess).any():
-        return np.full_like(ess, np.nan)
-    with np.errstate(invalid="ignore"):  # the sd of a constant has none
-        found = azs.mcse(draws.rename("of").to_dataset(), method=of)["of"].values
-    return np.where(np.isfinite(ess), found, np.nan)
 
 
 def require_draws(view: FitView, what: str) -> FitView:
@@ -109,13 +100,17 @@ def describe_draws(draws: xr.DataArray, ci_prob: float | None = None, ci_kind: C
         point = draws.isel(chain=0, draw=0).values
         return {"mean": point} | {name: np.full(point.shape, np.nan) for name in ("sd", lower, upper)}
 
-    find = azs.hdi if kind == "hdi" else azs.eti
-    interval = find(draws.rename("of").to_dataset(), prob=prob)["of"]
+    if kind == "hdi":
+        interval = azs.hdi(draws.rename("of").to_dataset(), prob=prob)["of"]
+        low, high = (interval.sel(ci_bound=of).values for of in ("lower", "upper"))
+    else:
+        outside = (1 - prob) / 2
+        low, high = np.quantile(draws.transpose("chain", "draw", ...).values, [outside, 1 - outside], axis=(0, 1))
     return {
         "mean": draws.mean(("chain", "draw")).values,
         "sd": draws.std(("chain", "draw"), ddof=1).values,
-        lower: interval.sel(ci_bound="lower").values,
-        upper: interval.sel(ci_bound="upper").values,
+        lower: low,
+        upper: high,
     }
 
 

@@ -15,11 +15,12 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from bayesanno._core.chains import DIAGNOSTICS
 from bayesanno._core.intervals import CiKind, choose_prob, name_bounds
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.messages import FitError, spell
 from bayesanno._core.validate import check_choice
-from bayesanno.analysis.parameters import DIAGNOSTICS, convergence_of, describe_draws, require_draws
+from bayesanno.analysis.parameters import convergence_of, describe_draws, require_draws
 from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import FitView
 from bayesanno.inference.diagnosis.residuals import condition_on_class

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayesanno._core.intervals import choose_prob, name_bounds
+from bayesanno._core.intervals import bound_proportion, choose_prob, name_bounds
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.messages import DataError, FitError, listed, option
 from bayesanno._core.validate import check_at_least
@@ -267,8 +267,6 @@ def tabulate_reliability(
 
     Items are independent (Wilson's interval), or come in `units` of one size, one unit after another.
     """
-    from scipy.stats import binomtest
-
     bin_of = _find_bins(sure, edges)
     rows = []
     for number in np.unique(bin_of):
@@ -276,8 +274,8 @@ def tabulate_reliability(
         row = {"from": float(edges[number]), "to": float(edges[number + 1]), "n": int(own.sum())}
         row |= {"predicted": float(sure[own].mean()), "right": float(right[own].mean())}
         if units is None:
-            interval = binomtest(int(right[own].sum()), int(own.sum())).proportion_ci(ci_prob, method="wilson")
-            ends = float(interval.low), float(interval.high)
+            low, high = bound_proportion(right[own].sum(), own.sum(), ci_prob)
+            ends = float(low), float(high)
         else:
             counts, totals = (which.reshape(units, -1).sum(axis=1) for which in (own & right, own))
             ends = bound_share(counts, totals, ci_prob)

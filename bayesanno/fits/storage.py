@@ -6,6 +6,7 @@ import gc
 import json
 from collections.abc import Mapping
 from importlib.metadata import version
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -161,8 +162,21 @@ def save(fit: xr.DataTree, path: str | Path, *, overwrite: bool = False) -> None
     if not path.parent.is_dir():
         raise DataFileError(f"cannot write {path}: there is no folder {path.parent}")
     # In memory first: HDF5 crashes Python if the disk is full.
-    with write_whole(path) as unfinished, fit.to_netcdf(engine="h5netcdf") as content, unfinished.open("wb") as file:
+    with write_whole(path) as unfinished, encode_fit(fit) as content, unfinished.open("wb") as file:
         file.write(content)
+
+
+def encode_fit(fit: xr.DataTree) -> memoryview:
+    """Return the content of a NetCDF file, as `fit.to_netcdf(engine="h5netcdf")` does, which imports Dask's cluster."""
+    from h5netcdf import File
+    from xarray.backends import H5NetCDFStore
+
+    content = BytesIO()
+    with File(content, "w") as file:
+        for node in fit.subtree:
+            store = H5NetCDFStore(file, group=None if node is fit else node.path, mode="w")
+            node.to_dataset(inherit=node is fit).compute().dump_to_store(store)
+    return content.getbuffer()
 
 
 def load(path: str | Path) -> xr.DataTree:

@@ -8,6 +8,7 @@ are compiled from source text; data enter by address and shape, so that tables o
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -174,23 +175,27 @@ class ArrayFunction:
         data = describe([np.zeros(0), *arrays], [(0,), *shapes])
         places = np.cumsum([2, *(1 + len(shape) for shape in shapes)])[: len(drawn)]  # of the addresses
         steps = [of.strides[0] for of in arrays[: len(drawn)]]
+        results = np.zeros(self.n_results, dtype=np.int64)  # of each output: its address, and its shape
+        begins = address_of(results), address_of(data)
         for _ in range(len(arrays[0]) if drawn else 1):
-            yield self._call(data)
+            failed = self.run.call(*begins)
+            found = self._take(results.tolist())
+            if failed:
+                raise ValueError("lengths of arrays differ, or a condition does not hold")
+            yield found
+            results[:] = 0
             data[places] += steps
 
-    def _call(self, data: np.ndarray) -> list[np.ndarray]:
-        results = np.zeros(self.n_results, dtype=np.int64)  # of each output: its address, and its shape
-        failed = self.run.call(address_of(results), address_of(data))
-        numbers = iter(results.tolist())
-        found = []
+    def _take(self, results: Sequence[int]) -> list[np.ndarray]:
+        """Copy the outputs, and free the function's."""
+        found, place = [], 0
         for dtype, n_dims in self.made:
-            address, *shape = (next(numbers) for _ in range(1 + n_dims))
+            address, shape = results[place], results[place + 1 : place + 1 + n_dims]
+            place += 1 + n_dims
             if address:
-                found.append(np.empty(shape, dtype))
-                ctypes.memmove(address_of(found[-1]), address, found[-1].nbytes)
+                there = (ctypes.c_char * (dtype.itemsize * math.prod(shape))).from_address(address)
+                found.append(np.ndarray(shape, dtype, there).copy())
                 free(address)
-        if failed:
-            raise ValueError("lengths of arrays differ, or a condition does not hold")
         return found
 
 

@@ -188,7 +188,8 @@ def compute_log_prior(graph: pm.Model, free: xr.Dataset) -> xr.Dataset:
     A distribution over a dimension, such as a Dirichlet, has one density for the whole dimension.
     """
     graph = remove_value_transforms(graph)
-    return _evaluate(graph, graph.free_RVs, graph.logp(vars=graph.free_RVs, sum=False), free)
+    each = [pm.logp(variable, graph.rvs_to_values[variable], warn_rvs=False) for variable in graph.free_RVs]
+    return _evaluate(graph, graph.free_RVs, graph.replace_rvs_by_values(each), free)
 
 
 def unconstrain(graph: pm.Model, posterior: xr.Dataset) -> np.ndarray:

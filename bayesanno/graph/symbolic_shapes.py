@@ -8,7 +8,9 @@ them become shared variables, that is, data. Only axes of length one keep their 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -49,18 +51,56 @@ def make_shapes_symbolic(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple
     return read, [new.get(output, output) for output in outputs]
 
 
-def as_symbolic(number: float) -> Any:
-    """Return a number that depends on the number of labels, for formulas of any size.
+class Size(int):
+    """A number of labels, classes or annotators: an int for Python, and data for a formula.
 
-    It is an element of a constant array, which becomes data.
+    A formula that computes with it suits other sizes, since it becomes an element of a constant array, which is data.
+    Sums, differences and products with other ints are sizes as well. A length of 1 is no size, since it may be
+    broadcast: `as_size` leaves it as it is.
 
     Examples
     --------
-    >>> from bayesanno.graph.symbolic_shapes import as_symbolic
-    >>> float(as_symbolic(0.5).eval())
-    0.5
+    >>> import pytensor.tensor as pt
+    >>> from bayesanno.graph.symbolic_shapes import as_size
+    >>> n = as_size(3)
+    >>> n - 1, float(pt.log(n - 1).eval())
+    (2, 0.6931471805599453)
     """
-    return pt.as_tensor(np.full(2, number))[0]
+
+    def __add__(self, other: Any) -> Any:
+        return _remain(int.__add__(self, other))
+
+    def __sub__(self, other: Any) -> Any:
+        return _remain(int.__sub__(self, other))
+
+    def __rsub__(self, other: Any) -> Any:
+        return _remain(int.__rsub__(self, other))
+
+    def __neg__(self) -> Size:
+        return Size(-int(self))
+
+    def __mul__(self, other: Any) -> Any:
+        return _remain(int.__mul__(self, other))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+def as_size(length: int) -> int:
+    """Return a length of data as a `Size`, unless it is 1."""
+    if "pytensor" in sys.modules:  # EM has no graphs
+        _let_graphs_take_sizes()
+    return length if length == 1 else Size(length)
+
+
+def _remain(number: Any) -> Any:
+    return Size(number) if isinstance(number, int) else number  # NotImplemented, if the other is no int
+
+
+@cache
+def _let_graphs_take_sizes() -> None:
+    from bayesanno._core.private import as_tensor
+
+    as_tensor.register(Size, lambda size, *_, **__: pt.as_tensor(np.full(2, int(size)))[0])
 
 
 def _find_constants(nodes: Sequence[Any]) -> tuple[list[Any], dict[Any, int]]:

@@ -2,30 +2,33 @@
 
 `fit.fit` has five steps:
 
-1.  Prepare.   methods.choose_method          one table of methods: settings, function, what it yields
+1.  Check.     methods.choose_method          one table of methods: settings, function, what it yields
+               io.read                        data are read, unless they are there
                diagnosis/findings.find_before what the design or the model cannot learn from such data: early warnings
-               AnnotationModel.build          the graph (modeling/)
+2.  Prepare.   AnnotationModel.build          the graph (modeling/)
                sampling/starts.choose_starts  compile the density, look for modes, choose where chains start
                  graph (a room of its own)      a density of points, in machine code
                  modes/search                   ascents from random points to `Modes`, with all labellings of each,
-                                                and their masses; modes/laplace has the ascent
-2.  Sample.    sampling/nuts, sampling/advi   from starts to draws of the free parameters
+                                                and their masses; `LogDensity.maximize` is the ascent
+3.  Sample.    sampling/nuts, sampling/advi   from starts to draws of the free parameters
                em_vb/em, em_vb/vb             EM and VB need no graph: they use NumPy, in memory or on Dask, and compute
                                               the whole fit (em_vb/without_graph)
-3.  Relabel.   relabelling.align_classes      permute the classes of draws to match their names, if legitimate
-4.  Compute.   modes/record                   which chains are in which mode; modes of models with scale parameters get
+4.  Compute.   relabelling.align_classes      permute the classes of draws to match their names, if legitimate
+               modes/record                   which chains are in which mode; modes of models with scale parameters get
                                               probabilities
                assemble.compute               deterministics, labels (modeling/posterior), log prior, diagnostics
                diagnosis/measures             the numbers; the thresholds of warnings are in diagnosis/thresholds
-5.  Find.      assemble.finish                one tree, its findings, and the warnings
+5.  Find.      assemble.make_tree             one tree
+               assemble.check_answers
                diagnosis/misfit               the answers against predictions of the fit (simulation/), and whether
                                               the labels are those of a few annotators who share errors
                tempering.check_labels         what `tempering.adjust` would do with the labels
+               assemble.find                  the findings, of whose warnings it returns those that are new
                diagnosis/findings             one list of all that was found, of the rules in modeling/rules.toml: of
                                               the design, of annotators at chance, by known labels; of modes in
                                               diagnosis/modes
 
-Functions that make another fit from a fit:
+Functions that make another fit from a fit, by `assemble.assemble`, which does steps 4 and 5 for draws that are there:
 
     relabel         relabel (by the rules in relabelling)
     tempering       adjust: labels as certain as the check allows (known labels of a few items: analysis/recalibrate)

@@ -1,6 +1,6 @@
 """From draws of the parameters to a whole fit: everything computed from draws, model and data, and the warnings.
 
-The invariant: `compute` does not warn, and `finish` stores all findings of a fit, and raises their warnings.
+The invariant: nothing here warns but `assemble`, and `find` stores all findings of a fit.
 """
 
 from __future__ import annotations
@@ -116,52 +116,61 @@ def compute(
     return Results(groups, attrs, found)
 
 
-def finish(
-    model: AnnotationModel, data: Any, results: Results, *, check: bool, before: Sequence[Finding] | None = None
-) -> xr.DataTree:
-    """Make one tree from the results, store what is found of it, and raise the warnings.
-
-    Parameters
-    ----------
-    check : bool
-        Whether to compare the answers with predictions from the draws; `misfit` is then among the diagnostics.
-    before : sequence of Finding, optional
-        What `find_before` has found of the data. None of this is warned about again.
-    """
-    groups, attrs, found = results.groups, results.attrs, dict(results.diagnostics)
-    tree = xr.DataTree.from_dict(dict(groups))
-    tree.attrs = dict(attrs) | {
+def make_tree(model: AnnotationModel, data: Any, results: Results) -> xr.DataTree:
+    """Make one tree from the results, with the model, the hash of the data and versions among its attributes."""
+    tree = xr.DataTree.from_dict(dict(results.groups))
+    tree.attrs = dict(results.attrs) | {
         "model": model.name,
         "fields": json.dumps(model.to_fields()),
         "data_hash": data.hash,
         "versions": json.dumps(versions()),
+        "diagnostics": json.dumps(results.diagnostics),
     }
-    if check:
-        known = {name: parameter.value for name, parameter in model.fixed_parameters(data).items()}
-        seeds = [int(seed) for seed in str(attrs["random_seed"]).split(", ")]  # of each fit that was put together
-        parts = parts_to_check(data, FitView(tree), seeds)
-        answers = parts[0].data if is_on_dask(tree) else data
-        misfits = measure_misfit(ModelDraws(model, answers, groups["posterior"], known), parts, seeds)
-        for path, group in check_labels(FitView(tree), parts, misfits).items():
-            tree[path] = xr.DataTree(group)
-        found["misfit"] = [one.found for one in misfits]
-        if found["misfit"] and len(parts) == 1 and not is_on_dask(tree):
-            found["misfit"][0] |= measure_copying(parts[0])
+    return tree
+
+
+def check_answers(tree: xr.DataTree, model: AnnotationModel, data: Any) -> None:
+    """Compare the answers with predictions from the draws: store `misfit` among the diagnostics, and `check`."""
     view = FitView(tree)
-    if attrs["yields"] != "point":
-        found["chance"] = find_chance(model, groups["posterior"], parts_of(view, need_items=False))
+    known = {name: parameter.value for name, parameter in model.fixed_parameters(data).items()}
+    seeds = [int(seed) for seed in str(tree.attrs["random_seed"]).split(", ")]  # of each fit that was put together
+    parts = parts_to_check(data, view, seeds)
+    answers = parts[0].data if is_on_dask(tree) else data
+    misfits = measure_misfit(ModelDraws(model, answers, view.posterior, known), parts, seeds)
+    for path, group in check_labels(view, parts, misfits).items():
+        tree[path] = xr.DataTree(group)
+    found = [one.found for one in misfits]
+    if found and len(parts) == 1 and not is_on_dask(tree):
+        found[0] |= measure_copying(parts[0])
+    tree.attrs["diagnostics"] = json.dumps(view.diagnostics | {"misfit": found})
+
+
+def find(
+    tree: xr.DataTree, model: AnnotationModel, data: Any, *, check: bool, before: Sequence[Finding] | None = None
+) -> list[Finding]:
+    """Store all that is found of a fit, and return what is to be warned of.
+
+    Parameters
+    ----------
+    check : bool
+        Whether the answers were compared with predictions from these draws.
+    before : sequence of Finding, optional
+        What `find_before` has found of the data. None of this is warned about again.
+    """
+    view = FitView(tree)
+    found = dict(view.diagnostics)
+    if tree.attrs["yields"] != "point":
+        found["chance"] = find_chance(model, view.posterior, parts_of(view, need_items=False))
     if not is_on_dask(tree):
         found["gold"] = count_all_errors(view)
     tree.attrs["diagnostics"] = json.dumps(found)
     source = read_stored(tree) or []  # of the fit that the draws come from
     before = find_before(model, data) if before is None else before
-    all_found = find_in_fit(view, before)
+    all_found = find_in_fit(FitView(tree), before)
     store_findings(tree, all_found)
     of_answers = {*MISFIT, *WRONG}  # what a fit of the same answers has already warned of, or was not asked for
     silent = of_answers & {one.code for one in source} if check else of_answers
-    warn_of(one for one in all_found if one not in before and one.code not in silent)
-    free_old_fits(tree)
-    return tree
+    return [one for one in all_found if one not in before and one.code not in silent]
 
 
 def assemble(
@@ -173,8 +182,13 @@ def assemble(
     check: bool = False,
     **how: Any,
 ) -> xr.DataTree:
-    """Make a fit from permuted draws, or draws of other fits, by `compute`, which has the arguments, and `finish`."""
-    return finish(model, data, compute(model, data, posterior, sample_stats, **how), check=check)
+    """Make a fit from permuted draws, or draws of other fits: by `compute`, which has the arguments, as `fit` does."""
+    tree = make_tree(model, data, compute(model, data, posterior, sample_stats, **how))
+    if check:
+        check_answers(tree, model, data)
+    warn_of(find(tree, model, data, check=check))
+    free_old_fits(tree)
+    return tree
 
 
 def remake(view: FitView, posterior: xr.Dataset, sample_stats: xr.Dataset, **how: Any) -> xr.DataTree:

@@ -1,4 +1,4 @@
-"""From a model and annotations to a fit: run a method, relabel exchangeable classes, compute the results."""
+"""From a model and annotations to a fit, in the five steps of the map in `bayesanno.inference`."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from bayesanno._core.lazy import import_when_called, pd, pm, xr
 from bayesanno._core.running import keep_keyboard_interrupt, one_blas_thread, status
 from bayesanno._core.validate import check_memory, check_seed, is_remote, known_seed, suggest_arguments
 from bayesanno.data.totals import AnnotationTotals
+from bayesanno.fits.storage import free_old_fits
 from bayesanno.graph.functions import plain_compiling
-from bayesanno.inference.assemble import compute, finish
+from bayesanno.inference.assemble import check_answers, compute, find, make_tree
 from bayesanno.inference.diagnosis.findings import find_before
-from bayesanno.inference.methods import Method, NUTSSampler, Results, check_method_on_dask, choose_method
+from bayesanno.inference.methods import NUTSSampler, check_method_on_dask, choose_method
 from bayesanno.inference.modes.record import place_chains
 from bayesanno.inference.relabelling import align_classes, require_class_matrices
 from bayesanno.inference.sampling.starts import Begin, check_initvals, choose_starts
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
     from bayesanno.io.sources import Source
 
 allow_large_tasks = import_when_called("bayesanno.inference.dask.cluster:allow_large_tasks")
-
-SHARE_OF_GRADIENTS = 0.1  # budget of the search for modes, as a share of the method's gradients
-LEAST_GRADIENTS = 3_000  # on small data the search costs almost nothing
 
 
 @suggest_arguments({"seed": "random_seed", "sampler": "nuts_sampler", "start": "initvals"})
@@ -174,9 +172,11 @@ def fit(
     >>> ba.label_table(fit).columns[:3].tolist()
     ['item', 'label', 'probability']
     """
+    # 1. Check the arguments; read and check the data.
     model = get_model(model)
     arguments: dict[str, Any] = {"draws": draws, "tune": tune, "chains": chains, "target_accept": target_accept}
     arguments |= {"nuts_sampler": nuts_sampler, "nuts_sampler_kwargs": nuts_sampler_kwargs}
+    settings: Any
     chosen, settings = choose_method(method, method_options, **arguments)
     check_seed(random_seed)
     check_initvals(initvals)
@@ -187,16 +187,44 @@ def fit(
     answers = _require_answers(model, data, method, client)
     before = find_before(model, answers)
     warn_of(before)
-    seed = known_seed(random_seed)
-    how: dict[str, Any] = {"initvals": initvals, "relabel": relabel, "random_seed": seed, "progressbar": progressbar}
-    if chosen.needs_graph:
-        with plain_compiling(), one_blas_thread(), keep_keyboard_interrupt():
-            results = _fit_graph(model, answers, chosen, settings, **how)
-    else:
-        with allow_large_tasks() if isinstance(answers, AnnotationTotals) else nullcontext():
-            results = chosen.run(model, answers, settings, **how)
+    how: dict[str, Any] = {"random_seed": known_seed(random_seed), "progressbar": progressbar}
     made_by: dict[str, Any] = {"method": method, "yields": chosen.yields, "settings": json.dumps(settings.to_fields())}
-    return finish(model, answers, replace(results, attrs=made_by | dict(results.attrs)), check=check, before=before)
+    if not chosen.needs_graph:  # steps 2 to 4 are the method's own
+        with allow_large_tasks() if isinstance(answers, AnnotationTotals) else nullcontext():
+            results = chosen.run(model, answers, settings, initvals=initvals, relabel=relabel, **how)
+    else:
+        with plain_compiling(), one_blas_thread(), keep_keyboard_interrupt():
+            # 2. Build the graph; compile it, look for modes, and choose where chains start.
+            graph = model.build(answers)
+            _require_memory(model, graph, settings)
+            if aligns := relabel and model.is_exchangeable(answers):
+                require_class_matrices([graph.named_vars_to_dims.get(one.name, ()) for one in graph.free_RVs])
+            begin = time.perf_counter()
+            budget = {"n_starts": settings.starts, "most_gradients": settings.n_gradients_of_search}
+            starts = choose_starts(graph, model, answers, initvals, **budget, **how)
+            seconds = time.perf_counter() - begin
+            # 3. Sample.
+            drawn = chosen.run(graph, starts, settings, **how)
+            # 4. Align exchangeable classes; compute labels and diagnostics.
+            posterior, stats = drawn.posterior, drawn.sample_stats
+            if aligns:
+                posterior, permutation = align_classes(posterior)
+                stats = stats.assign(permutation=permutation)
+            searched = place_chains(model, answers, graph, starts.modes, drawn.posterior, stats["lp"], **how)
+            made_by |= {"random_seed": how["random_seed"], "seconds_sample": drawn.seconds_sample}
+            made_by["seconds_compile"] = seconds + drawn.seconds_compile
+            if hasattr(settings, "nuts_sampler"):
+                made_by["nuts_sampler"] = settings.nuts_sampler
+            more: dict[str, Any] = {"attrs": made_by, "more_diagnostics": drawn.diagnostics}
+            with status("computing labels and diagnostics", show=progressbar):
+                results = compute(model, answers, posterior, stats, graph=graph, searched=searched, **more)
+    # 5. Compare the answers with predictions; find what the fit shows, and warn of it.
+    fit = make_tree(model, answers, replace(results, attrs=made_by | dict(results.attrs)))
+    if check:
+        check_answers(fit, model, answers)
+    warn_of(find(fit, model, answers, before=before, check=check))
+    free_old_fits(fit)
+    return fit
 
 
 def _require_answers(model: AnnotationModel, data: Any, method: str, client: Client | None) -> Any:
@@ -226,65 +254,3 @@ def _require_memory(model: AnnotationModel, graph: pm.Model, settings: Any) -> N
         f"{largest} has {' x '.join(f'{n:,}' for n in sizes[largest])} numbers, and {n_draws:,} draws of {model.name}"
     )
     check_memory((n_draws, sum(map(math.prod, sizes.values()))), named, "take fewer draws")
-
-
-def _fit_graph(
-    model: AnnotationModel,
-    data: Data,
-    method: Method,
-    settings: Any,
-    *,
-    initvals: Begin | Mapping[str, Any],
-    relabel: bool,
-    random_seed: int,
-    progressbar: bool,
-) -> Results:
-    """Fit a graph: prepare, sample, relabel, compute."""
-    graph = model.build(data)
-    _require_memory(model, graph, settings)
-    exchangeable = relabel and model.is_exchangeable(data)
-    if exchangeable:
-        dims = graph.named_vars_to_dims
-        require_class_matrices([dims.get(variable.name, ()) for variable in graph.free_RVs])
-    begin = time.perf_counter()
-    starts = choose_starts(
-        graph,
-        model,
-        data,
-        initvals,
-        n_starts=settings.starts,
-        most_gradients=max(LEAST_GRADIENTS, int(SHARE_OF_GRADIENTS * settings.n_gradients)),
-        random_seed=random_seed,
-        progressbar=progressbar,
-    )
-    seconds_compile = time.perf_counter() - begin
-
-    drawn = method.run(graph, starts, settings, random_seed=random_seed, progressbar=progressbar)
-
-    posterior, stats = drawn.posterior, drawn.sample_stats
-    if exchangeable:
-        posterior, permutation = align_classes(posterior)
-        stats = stats.assign(permutation=permutation)
-
-    log_density = drawn.sample_stats["lp"]
-    how_seen: dict[str, Any] = {"random_seed": random_seed, "show": progressbar}
-    searched = place_chains(model, data, graph, starts.modes, drawn.posterior, log_density, **how_seen)
-    with status("computing labels and diagnostics", show=progressbar):
-        attrs = {
-            "yields": method.yields,
-            "random_seed": random_seed,
-            "seconds_compile": seconds_compile + drawn.seconds_compile,
-            "seconds_sample": drawn.seconds_sample,
-        }
-        if hasattr(settings, "nuts_sampler"):
-            attrs["nuts_sampler"] = settings.nuts_sampler
-        return compute(
-            model,
-            data,
-            posterior,
-            stats,
-            attrs=attrs,
-            graph=graph,
-            searched=searched,
-            more_diagnostics=drawn.diagnostics,
-        )

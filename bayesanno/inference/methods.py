@@ -28,6 +28,8 @@ ARGUMENTS = (
     "nuts_sampler_kwargs",
 )  # the settings that are arguments of `fit`
 PER_DRAW = 15  # gradients, for a well-behaved posterior
+SHARE_OF_GRADIENTS = 0.1  # budget of the search for modes, as a share of the method's gradients
+LEAST_GRADIENTS = 3_000
 NUTSSampler = Literal["nutpie", "pymc", "numpyro", "blackjax"]
 
 
@@ -51,6 +53,11 @@ class GraphSettings(Settings):
     def n_gradients(self) -> int:
         """The approximate number of gradients; 0 if there are none, or the number is unknown."""
         return 0
+
+    @property
+    def n_gradients_of_search(self) -> int:
+        """The budget of gradients of the search for modes: on small data it costs almost nothing."""
+        return max(LEAST_GRADIENTS, int(SHARE_OF_GRADIENTS * self.n_gradients))
 
 
 class Keywords(tuple[tuple[str, Any], ...]):

@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesanno._core.fields import Fields
 from bayesanno._core.lazy import pm, pt
-from bayesanno.graph.symbolic_shapes import as_symbolic
+from bayesanno.graph.symbolic_shapes import as_size
 
 LOG_CLASS = "log_class"  # log p(class) of distinct items, (row, true_class), among the parameters
 
@@ -30,12 +30,11 @@ class FixedParameter(NamedTuple):
 class Parameters:
     """A model's parameters by their declared names: `p.prevalence`, `p["frequency_focus"]`.
 
-    Known parameters are included. `used` contains the names that were accessed.
+    Known parameters are included.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = dict(values)
-        self.used: set[str] = set()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):  # copying and the like look up names that no parameter has
@@ -45,7 +44,6 @@ class Parameters:
     def __getitem__(self, name: str) -> Any:
         if name not in self._values:
             raise AttributeError(f"no parameter {name!r} was declared: there are {', '.join(self._values)}")
-        self.used.add(name)
         return self._values[name]
 
     def prob_and_complement(self, name: str) -> tuple[Any, Any]:
@@ -139,7 +137,7 @@ class Answers:
     @property
     def n_classes(self) -> int:
         """Number of true classes."""
-        return int(self.names_class.shape[0])
+        return as_size(self.names_class.shape[0])
 
     @property
     def response(self) -> pt.TensorVariable:
@@ -161,8 +159,8 @@ class Answers:
         who = self.annotator
         if self.orders is not None:  # as many viewers again
             table = pt.concatenate([table, table[:, self.orders.responses][:, :, self.orders.classes]])
-            who = who + as_symbolic(self.n_annotators) * self.orders.swapped
-        cell = who * as_symbolic(self.n_responses) + self.response  # (annotation,), of annotator and response
+            who = who + self.n_annotators * self.orders.swapped
+        cell = who * self.n_responses + self.response  # (annotation,), of annotator and response
         by_state = pt.join_dims(table, start_axis=2) if table.ndim > 3 else table
         return add_rows(pt.join_dims(by_state, 0, 2), cell, self.item, self.n_items)
 
@@ -200,7 +198,7 @@ class Design:
     @property
     def n_classes(self) -> int:
         """Number of true classes."""
-        return int(self.names_class.shape[0])
+        return as_size(self.names_class.shape[0])
 
     @property
     def class_response(self) -> np.ndarray:

@@ -197,7 +197,7 @@ class AnnotationModel(Fields, ABC):
 
         logp = self._known_state_logp(answers, p)  # (item, state)
         total, probability = sum_out_states(logp)  # (item,), (item, state)
-        return LatentPosterior({"": subtract_total(logp, total)}, {"": self.derived(answers, probability, p)})
+        return LatentPosterior(total, {"": subtract_total(logp, total)}, {"": self.derived(answers, probability, p)})
 
     def _known_state_logp(self, answers: Any, p: Parameters) -> pt.TensorVariable:
         """Return log p(state, answers) with the class prior and the controls: (item, state)."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.graph.symbolic_shapes import as_size
 from bayesanno.modeling.arguments import Answers, Design, Parameters
 from bayesanno.modeling.chance import scale_confusion
 from bayesanno.modeling.expectation import in_proportion, votes_of
@@ -63,7 +64,9 @@ class DifficultyModel(ItemEffectModel):
         habit = p.get("habit")
         each = pt.zeros((1, len(is_right), 1, 1)) if habit is None else habit[:, :, None, None]
         log_others = pt.log((pt.exp(each) * ~is_right).sum(axis=1))  # (annotator, true_class, 1)
-        log_odds = self.log_odds(p, np.s_[:, None], z, slope, len(names_class))[:, None]  # (annotator, 1, node)
+        log_odds = self.log_odds(p, np.s_[:, None], z, slope, as_size(len(names_class)))[
+            :, None
+        ]  # (annotator, 1, node)
         odds = log_odds + (each * is_right).sum(axis=1) - log_others  # (annotator, true_class, node), log odds of right
         wrong = each - log_others[:, None] - pt.softplus(odds)[:, None]
         return pt.switch(is_right, -pt.softplus(-odds)[:, None], wrong)  # the log of 1 - p keeps its digits

@@ -36,7 +36,6 @@ import numpy as np
 from bayesanno._core.lazy import pt, xr
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.graph.functions import BY_NUMPY, compile_once, evaluate_draws, stack_samples
-from bayesanno.graph.symbolic_shapes import as_symbolic
 from bayesanno.modeling.arguments import Answers, Parameters
 from bayesanno.modeling.base import ClassModel
 from bayesanno.modeling.kinds import kind_of
@@ -143,7 +142,7 @@ class ItemEffectModel(ClassModel):
             if answers is not None:
                 who, item, pattern = (answers.index[name] for name in WHO)
                 of_item = add_rows(each[:, None], who, item, pattern.shape[0])  # (item, 1)
-                n_numbers = 2 * as_symbolic(answers.n_classes) * answers.n_items
+                n_numbers = 2 * answers.n_classes * answers.n_items
                 step = STEP
                 limit = pt.clip(MOST_NUMBERS // n_numbers, size.affordable, size.most)
             wanted = pt.ceil(support / step * pt.sqrt(1 + of_item.max() + edge))
@@ -162,7 +161,7 @@ class ItemEffectModel(ClassModel):
         """Return log p(class, answers) (item, true_class), and p(node | class, answers) (item, true_class, node)."""
         from bayesanno.modeling.ops.sums import sum_out_states
 
-        n_rows = answers.n_items * as_symbolic(answers.n_classes)
+        n_rows = answers.n_items * answers.n_classes
         by_class = answers.sum_over_annotations(log_answer).reshape((n_rows, -1))  # (item and class, node)
         total, share = sum_out_states(by_class + nodes.log_weight)  # (item and class,), (item and class, node)
         shape = (answers.n_items, answers.n_classes)

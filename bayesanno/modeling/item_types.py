@@ -14,7 +14,7 @@ import numpy as np
 from bayesanno._core.lazy import pm, pt, xr
 from bayesanno._core.messages import DataError
 from bayesanno.data.counts import CountData
-from bayesanno.graph.symbolic_shapes import as_symbolic
+from bayesanno.graph.symbolic_shapes import as_size
 from bayesanno.modeling.arguments import Counts, FixedParameter, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.findings import Finding, check
@@ -85,7 +85,7 @@ def declare_weight(prior: Priors, n_types: int) -> None:
         pm.Dirichlet("weight", prior.weight_prior * np.ones(n_types), dims=ITEM_TYPE)
 
 
-def declare_ascending(name: str, gap_prior: pt.TensorVariable, n_types: int, *, top: float = 1.0) -> pt.TensorVariable:
+def declare_ascending(name: str, gap_prior: pt.TensorVariable, n_types: int, *, top: int = 1) -> pt.TensorVariable:
     """Declare a parameter (item_type) that ascends in every draw, from 0 to `top`.
 
     The gaps from 0 to the first value, between neighbours, and from the last value to `top`, divided by `top`, have a
@@ -94,7 +94,7 @@ def declare_ascending(name: str, gap_prior: pt.TensorVariable, n_types: int, *, 
     """
     from bayesanno.modeling.ops.transforms import Ascending, gaps_of
 
-    highest = top if top == 1 else as_symbolic(top)
+    highest = as_size(top)
     concentration = pt.concatenate([gap_prior[:1], pt.ones(n_types - 1) * gap_prior[1], gap_prior[:1]])
 
     def logp(value: pt.TensorVariable, concentration: pt.TensorVariable) -> pt.TensorVariable:

@@ -152,6 +152,8 @@ class LatentPosterior:
 
     Attributes
     ----------
+    total : TensorVariable, shape (item,)
+        Log p(answers), as `item_logp` returns it.
     log_probability : mapping of str to TensorVariable, shape (item, state)
         Of discrete latents. Logs are used since probabilities near 1 round to 1, and the others underflow for items
         with many answers.
@@ -160,7 +162,8 @@ class LatentPosterior:
         Of continuous latents.
     """
 
-    log_probability: Mapping[str, pt.TensorVariable]
+    total: pt.TensorVariable
+    log_probability: Mapping[str, pt.TensorVariable] = field(default_factory=dict)
     derived: Mapping[str, Mapping[str, Derived]] = field(default_factory=dict)
     numbers: Mapping[str, Number] = field(default_factory=dict)
 

@@ -81,7 +81,7 @@ def observed_arrays(model: ObservedModel, data: Data) -> dict[str, np.ndarray]:
 def observe(model: ObservedModel, data: Data, arrays: Arrays) -> pt.TensorVariable:
     """Register the observed variable, with latents summed out, in the graph of the context.
 
-    It depends on the declared parameters that the model's formula or generative process uses.
+    Its arguments are all declared parameters, whether or not the formula and the generative process use them.
     """
     from bayesanno.modeling.ops.transforms import use_log_simplex
 
@@ -92,10 +92,8 @@ def observe(model: ObservedModel, data: Data, arrays: Arrays) -> pt.TensorVariab
     containers = {
         key: there[key.name] if key.name in there else pm.Data(key.name, array.values) for key, array in arrays.items()
     }
-    declared = declared_parameters(model, data, graph, containers)
-    taken = _taken(model, data, declared, containers)
+    parameters = declared_parameters(model, data, graph, containers)
     observed = containers.pop(adapter.values)
-    parameters = {name: variable for name, variable in declared.items() if name in taken}
     names, keys = list(parameters), list(containers)
     inputs = [*parameters.values(), *containers.values()]
     outline = outline_of(data)  # PyMC keeps these functions for ever: none of them may hold the data, or the graph
@@ -127,33 +125,12 @@ def generate(model: ObservedModel, design: Any, p: Parameters) -> tuple[pt.Tenso
     return states, answers if orders is None else orders.turn(answers, orders.responses)
 
 
-def taken_parameters(model: ObservedModel, data: Data, graph: Any) -> tuple[str, ...]:
-    """Return the names of the parameters that a model's formula or generative process uses, from a separate graph."""
-    arrays = index_arrays(model, data, find_patterns(model, data))
-    given = {key: pt.as_tensor(array.values) for key, array in arrays.items()}
-    declared = declared_parameters(model, data, graph, given)
-    taken = _taken(model, data, declared, given)
-    return tuple(name for name in declared if name in taken)
-
-
 def declared_parameters(
     model: ObservedModel, data: Data, graph: Any, given: Mapping[ArrayName, pt.TensorVariable]
 ) -> dict[str, pt.TensorVariable]:
     """Return the content of `p` in a model's methods: free, derived and known parameters, by name."""
     names = [*(variable.name for variable in graph.unobserved_RVs), *model.fixed_parameters(data)]
     return with_log_class(model, data, {name: graph[name] for name in names}, given)
-
-
-def _taken(
-    model: ObservedModel,
-    data: Data,
-    declared: Mapping[str, pt.TensorVariable],
-    given: Mapping[ArrayName, pt.TensorVariable],
-) -> set[str]:
-    adapter, p = kind_of(model), Parameters(declared)
-    model.item_logp(adapter.answers(data, given), p)
-    model.generate(adapter.design(data, given), p)
-    return p.used
 
 
 def generate_in_numpy(

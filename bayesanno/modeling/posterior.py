@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from bayesanno._core.chains import measure_mcse
 from bayesanno._core.lazy import pt, xr
 from bayesanno._core.messages import FitError
 from bayesanno.graph.functions import Function, compile_once, stack_samples
@@ -294,6 +295,10 @@ class Formula:
         """The number of quantiles of each number and draw."""
         return self.draws[LEVEL_OF_DRAW.name].shape[2] if self.continuous else 0
 
+    def with_draws(self, posterior: xr.Dataset) -> Formula:
+        """Return the same formula with other draws of the same parameters."""
+        return replace(self, posterior=posterior, draws=_stack_draws(self.model, self.data, posterior))
+
     def evaluate(self, chunk: slice | None = None) -> Iterator[Evaluated]:
         """Evaluate for every draw, for a chunk of patterns or all of them."""
         whole = slice(0, self.patterns.n_patterns) if chunk is None else chunk
@@ -316,7 +321,9 @@ class Formula:
         `latent` names one of several latents.
         """
         for one in self.evaluate():
-            joint = one.log_likelihood[:, None] + one.log_probability[latent]  # (pattern, state)
+            joint = one.log_likelihood[:, None]  # (pattern, state): one state, if nothing is unknown about items
+            if self.discrete:
+                joint = joint + one.log_probability[latent]
             yield joint[self.patterns.of_item]
 
     def draw_states(self, latent: str = "", random_seed: int | np.random.Generator | None = None) -> xr.DataArray:
@@ -391,13 +398,9 @@ def compile_formula(
     arrays = index_arrays(model, data, patterns)
     if known is None:
         known = {name: parameter.value for name, parameter in model.fixed_parameters(data).items()}
-    draws = stack_samples(posterior[sorted(map(str, posterior.data_vars))])  # in whatever order: one formula
-    dims = {name: posterior[name].transpose("chain", "draw", ...).dims[1:] for name in draws}  # the first: of samples
-    item_axis = {name: of.index("item") for name, of in dims.items() if "item" in of}
-    if any(isinstance(one, Continuous) for one in model.latents(data)):
-        levels = spread_levels(posterior.sizes["chain"] * posterior.sizes["draw"])
-        shape = (len(levels), data.n_items, levels.shape[1])
-        draws[LEVEL_OF_DRAW.name], item_axis[LEVEL_OF_DRAW.name] = np.broadcast_to(levels[:, None], shape), 1
+    draws = _stack_draws(model, data, posterior)
+    dims = {str(name): of.transpose("chain", "draw", ...).dims[1:] for name, of in posterior.data_vars.items()}
+    item_axis = {name: of.index("item") for name, of in dims.items() if "item" in of} | {LEVEL_OF_DRAW.name: 1}
 
     drawn = {name: pt.TensorType("float64", (None,) * (values.ndim - 1))(name) for name, values in draws.items()}
     beforehand = {
@@ -412,7 +415,7 @@ def compile_formula(
     latent = model.latent_posterior(answers, p)
     derived = {(name, what): quantity for name, of in latent.derived.items() for what, quantity in of.items()}
     outputs = [
-        model.item_logp(answers, p),
+        latent.total,
         *latent.log_probability.values(),
         *(each for three in latent.numbers.values() for each in three),
         *(quantity.values for quantity in derived.values()),
@@ -435,10 +438,19 @@ def compile_formula(
     )
 
 
-# ------------------------------------------------------------------------------------------------------ weighted draws
+def _stack_draws(model: AnnotationModel, data: Data, posterior: xr.Dataset) -> dict[str, np.ndarray]:
+    """Return the draws of each variable (sample, ...), sorted by name, so that any order has the same formula.
 
-WEIGHTED_BYTES = 768 * 2**10  # memory for draws at a time: larger arrays would be allocated anew for each chunk
-LEAST_DRAWS = 4  # of a chain, for an error
+    With a number among the latents, each draw has levels for the quantiles of the number, (sample, item, level).
+    """
+    draws = stack_samples(posterior[sorted(map(str, posterior.data_vars))])
+    if any(isinstance(one, Continuous) for one in model.latents(data)):
+        levels = spread_levels(posterior.sizes["chain"] * posterior.sizes["draw"])
+        draws[LEVEL_OF_DRAW.name] = np.broadcast_to(levels[:, None], (len(levels), data.n_items, levels.shape[1]))
+    return draws
+
+
+# ------------------------------------------------------------------------------------------------------ weighted draws
 
 
 def normalise_weights(log_weight: np.ndarray) -> np.ndarray:
@@ -513,63 +525,6 @@ def average_logs(logs: np.ndarray, log_weight: np.ndarray | None = None) -> np.n
         total = logsumexp(log_weight, axis=0)  # (item,)
         weighed: np.ndarray = logsumexp(held + log_weight[..., None], axis=0) - total[:, None]
     return weighed
-
-
-def measure_mcse(draws: np.ndarray) -> np.ndarray:
-    """Return the Monte Carlo standard error of each mean over draws (chain, draw, ...); 0 if it is undefined.
-
-    The estimate is that of ArviZ, which measures one number at a time: chains are split into halves, and their
-    autocorrelations are truncated by Geyer's initial monotone sequence (Vehtari et al. 2021, doi:10.1214/20-BA1221).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from arviz_stats.base import array_stats
-    >>> from bayesanno.modeling.posterior import measure_mcse
-    >>> draws = np.random.default_rng(1).normal(size=(4, 100, 2)).cumsum(axis=1)
-    >>> np.allclose(measure_mcse(draws), array_stats.mcse(draws, chain_axis=0, draw_axis=1))
-    True
-    """
-    n_chains, n_draws, *shape = draws.shape
-    if n_draws < LEAST_DRAWS:
-        return np.zeros(shape)
-    rows = draws.reshape(n_chains, n_draws, -1)  # (chain, draw, number)
-    parts = np.array_split(rows, 1 + 8 * rows.size // WEIGHTED_BYTES, axis=2)
-    return np.nan_to_num(np.concatenate([_measure_mcse(part.copy()) for part in parts])).reshape(shape)
-
-
-def _measure_mcse(draws: np.ndarray) -> np.ndarray:
-    """Return the Monte Carlo standard error of means over draws (chain, draw, number)."""
-    from scipy.fft import irfft, next_fast_len, rfft
-
-    n_chains, n_draws, n_numbers = draws.shape
-    n = n_draws // 2
-    padded = np.zeros((2 * n_chains, next_fast_len(2 * n, real=True), n_numbers))
-    halves = padded[:, :n]  # (half, draw, number)
-    halves[:n_chains], halves[n_chains:] = draws[:, :n], draws[:, -n:]
-    constant = np.ptp(halves, axis=(0, 1)) < np.finfo(float).resolution
-    means = halves.mean(axis=1)  # (half, number)
-    halves -= means[:, None]
-    spectrum = rfft(padded, axis=1)
-    power = (spectrum.real**2 + spectrum.imag**2).mean(axis=0)
-    covariance = irfft(power, n=padded.shape[1], axis=0)[:n] / n  # (lag, number), the mean over halves
-    within, whole = covariance[0] * n / (n - 1), covariance[0] + means.var(axis=0, ddof=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        correlation = 1 - (within - covariance) / whole
-    correlation[0] = 1
-    n_pairs = max(1, (n - 1) // 2)
-    pairs = correlation[: 2 * n_pairs].reshape(n_pairs, 2, -1).sum(axis=1)  # of lags
-    ends = ~(pairs > 0)
-    ends[-1] = True
-    end = ends.argmax(axis=0)  # (number,): the first pair that does not count
-    falling = np.where(np.arange(n_pairs)[:, None] < end, np.minimum.accumulate(pairs), 0).sum(axis=0)
-    here = np.arange(end.size)
-    single = correlation[2 * end, here]
-    single = np.where((single > 0) | (pairs[end, here] >= 0), single, 0)
-    size = 2 * n * n_chains
-    time = np.maximum(2 * falling + single - 1, 1 / np.log10(size))
-    sd: np.ndarray = draws.std(axis=(0, 1), ddof=1)
-    return sd * np.sqrt(np.where(constant, 1, time) / size)
 
 
 def draw_codes(weights: np.ndarray, rng: np.random.Generator) -> np.ndarray:

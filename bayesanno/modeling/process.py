@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,45 +116,101 @@ def _used_inputs(node: Any) -> list[Any]:
     return [outer for outer, own in zip(node.inputs, inner, strict=True) if own in used]
 
 
-def describe_priors(model: Any) -> list[str]:
-    """Return the prior of each parameter as a formula; constants are those for two labels.
+FORMS: Mapping[str, Callable[[Any], Any]] = {  # of a number c that depends on a size k
+    "c": lambda _: 1,
+    "c*k": lambda k: k,
+    "c/k": lambda k: 1 / k,
+    "c/(k-1)": lambda k: 1 / (k - 1),
+    "c*(k-1)": lambda k: k - 1,
+}
 
-    With a class prior that depends on the item, its terms stand in place of the prevalence.
+
+def describe_priors(model: Any, data: Any = None) -> list[str]:
+    """Return the prior of each parameter as a formula.
+
+    Constants that depend on the number of labels K, or of answers n to an item, are formulas of it, which a last line
+    explains: the graphs of three sizes of data are compared. Of given data, they are numbers. In a row, "..." repeats
+    the constant before it. With a class prior that depends on the item, its terms stand in place of the prevalence.
+
+    Parameters
+    ----------
+    model : AnnotationModel
+    data : AnnotationData, CountData or MultiAnnotationData, optional
 
     Examples
     --------
     >>> import bayesanno as ba
     >>> from bayesanno.modeling.process import describe_priors
-    >>> describe_priors(ba.models.MACE())[:2]
-    ['competence[annotator] ~ Beta(0.5, 0.5)', 'strategy[annotator, response] ~ Dirichlet(10)']
+    >>> describe_priors(ba.models.ModelB())[1:]
+    ['confusion[annotator, true_class, response] ~ Dirichlet([4.8, 3.2/(K-1), ...])', '(K labels)']
+    >>> describe_priors(ba.models.ModelB(), ba.read_annotations("@crowd"))[1]
+    'confusion[annotator, true_class, response] ~ Dirichlet([4.8, 1.06667, ...])'
+    """
+    kind, of_class, plain = kind_of(model), class_prior_of(model), without_items(model)
+    symbol, counted, least = kind.size
+    each = [_read_priors(plain, kind.make_smallest() if data is None else data)]
+    if data is None and not model.two_labels:
+        with suppress(Exception):  # of any kind: a model of one's own may be for two labels
+            each += [_read_priors(plain, kind.make_smallest(more)) for more in (1, 2)]
+    each = [one for one in each if one.keys() == each[0].keys()]
+    sizes = least + np.arange(len(each))
+    lines = []
+    for name, (label, distribution, *_) in each[0].items():
+        if of_class is not None and name == PREVALENCE:
+            lines.append(f"true_class[item] ~ {of_class}")
+            continue
+        said = [_spell(list(of), sizes, symbol) for of in zip(*(one[name][2:] for one in each), strict=True)]
+        if distribution == "Gamma":  # PyMC's second argument is the rate, PyTensor's the scale
+            said[1] = f"scale={said[1]}"
+        lines.append(f"{label} ~ {distribution}({', '.join(said)})")
+    return lines + [f"({symbol} {counted})"] * any(re.search(rf"\b{symbol}\b", line.split("~")[1]) for line in lines)
+
+
+def _read_priors(model: Any, data: Any) -> dict[str, list[Any]]:
+    """Return for each free parameter its name with dimensions, its distribution, and the arguments of that.
+
+    An argument is an array of constants, or text: a parameter, or those that it depends on.
     """
     from pytensor.graph.traversal import ancestors
 
     from bayesanno._core.private import name_distribution
 
-    data, of_class, plain = kind_of(model).make_smallest(), class_prior_of(model), without_items(model)
-    graph = plain.build(data)
-    parameters = [*graph.free_RVs, *(graph[name] for name in plain.fixed_parameters(data))]
+    graph = model.build(data)
+    parameters = [*graph.free_RVs, *(graph[name] for name in model.fixed_parameters(data))]
 
-    def describe(argument: Any) -> str:
+    def read(argument: Any) -> str | np.ndarray:
         above = set(ancestors([argument], blockers=parameters))
         if parents := [one.name for one in parameters if one in above]:
             return parents[0] if argument in parameters else f"f({', '.join(parents)})"
-        values = np.atleast_1d(argument.eval(mode=BY_NUMPY))
-        one_row = [f"{number:g}" for number in values.reshape(-1, values.shape[-1])[0]]
-        return one_row[0] if np.ptp(values) == 0 else f"[{', '.join(one_row)}]"
+        return np.atleast_1d(argument.eval(mode=BY_NUMPY))
 
-    lines = []
+    found = {}
     for variable in graph.free_RVs:
-        if of_class is not None and variable.name == PREVALENCE:
-            lines.append(f"true_class[item] ~ {of_class}")
-            continue
         operation, dims = variable.owner.op, graph.named_vars_to_dims.get(variable.name)
-        of_each = f"[{', '.join(dims)}]" if dims else ""
         given = operation.dist_params(variable.owner)[:MOST_ARGUMENTS]
-        arguments = [one for one in given if not (one.ndim and one.dtype == "int64")]  # a shape
-        name, said = name_distribution(operation), list(map(describe, arguments))
-        if name == "Gamma":  # PyMC's second argument is the rate, PyTensor's the scale
-            said[1] = f"scale={said[1]}"
-        lines.append(f"{variable.name}{of_each} ~ {name}({', '.join(said)})")
-    return lines
+        arguments = [read(one) for one in given if not (one.ndim and one.dtype == "int64")]  # a shape
+        of_each = f"[{', '.join(dims)}]" if dims else ""
+        found[variable.name] = [f"{variable.name}{of_each}", name_distribution(operation), *arguments]
+    return found
+
+
+def _spell(values: Sequence[Any], sizes: np.ndarray, symbol: str) -> str:
+    """Return an argument of a distribution, one for each size of data, as a formula of that size."""
+    if isinstance(values[0], str):
+        return values[0]
+    if all(np.ptp(one) == 0 for one in values):
+        return _spell_number([one.flat[0] for one in values], sizes, symbol)
+    rows = [one.reshape(-1, one.shape[-1])[0] for one in values]
+    is_repeated = all(np.ptp(one[1:]) == 0 for one in rows) and max(map(len, rows)) > 2
+    if len({len(one) for one in rows}) > 1 and not is_repeated:
+        return f"f({symbol})"
+    places = list(zip(*rows, strict=False))[: 2 if is_repeated else None]
+    entries = [_spell_number(each, sizes, symbol) for each in places]
+    return f"[{', '.join(entries + ['...'] * is_repeated)}]"
+
+
+def _spell_number(numbers: Sequence[float], sizes: np.ndarray, symbol: str) -> str:
+    for form, of_size in FORMS.items():
+        if np.allclose(c := numbers / (of_size(sizes) * np.ones(sizes.size)), c[0], rtol=1e-9):
+            return form.replace("k", symbol).replace("c", f"{c[0]:g}")
+    return f"f({symbol})"

@@ -75,7 +75,7 @@ def find_states(
         If items have several latents or their own parameters, or an item's answers are not independent given its state.
     """
     latents = model.latents(data)
-    if len(latents) != 1 or not isinstance(latents[0], Discrete) or "item" in posterior.dims:
+    if len(latents) != 1 or not isinstance(latents[0], Discrete) or not model.collapse_items:
         raise FitError(f"{model.name} has no single state of an item that explains its answers: fit another model")
     names = latents[0].states
     n_nodes = number_of_nodes(model, data, posterior) if isinstance(model, ItemEffectModel) else 1

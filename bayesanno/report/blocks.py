@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.image import imsave
 
 from bayesanno._core.intervals import find_bounds
 from bayesanno._core.lazy import pd
@@ -26,9 +28,15 @@ WHOLE, TENTH, NOTHING = 10.0, 0.1, 0.001  # numbers of small tables: whole, with
 
 
 def encode_picture(figure: Figure) -> tuple[str, int]:
-    """Return a figure as PNG in base64, and how many pixels of a page it is wide."""
+    """Return a figure as PNG in base64, and how many pixels of a page it is wide.
+
+    It is drawn once; `savefig` draws it twice, since it finds the layout first.
+    """
+    figure.set_dpi(DPI)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
     file = io.BytesIO()
-    figure.savefig(file, format="png", dpi=DPI)
+    imsave(file, canvas.buffer_rgba(), format="png", dpi=DPI)
     return base64.b64encode(file.getvalue()).decode(), round(96 * float(figure.get_size_inches()[0]))
 
 

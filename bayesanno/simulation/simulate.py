@@ -19,7 +19,6 @@ from bayesanno.data.designs import simulate_pool as simulate_pool
 from bayesanno.graph.functions import BY_NUMPY, compile_once, plain_compiling
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.kinds import Data, kind_of
-from bayesanno.modeling.likelihood import taken_parameters
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation.quantities import as_data, put_together
 
@@ -73,13 +72,23 @@ def simulate(
     rng = np.random.default_rng(random_seed)
     values = {name: known.value for name, known in process.fixed_parameters(design).items()}
     values |= given | _draw_given(graph, [one for one in graph.free_RVs if one.name not in given], given, rng)
-    taken = taken_parameters(process, design, graph)
+    taken = _read_by_process(process, design, graph)
     free = {variable.name: values[variable.name] for variable in graph.free_RVs}
-    values |= _draw_given(graph, [one for one in graph.deterministics if one.name in taken], free, rng=None)
+    values |= _draw_given(graph, [one for one in graph.deterministics if one in taken], free, rng=None)
     symbols = put_together(process, design, {name: as_data(value) for name, value in values.items()})
     reseed_rngs(list(collect_default_updates(symbols)), int(rng.integers(2**30)))  # as pm.draw does
     state, label = compile_once([], symbols)()
     return _name_all(process, design, graph, values, state, label)
+
+
+def _read_by_process(process: AnnotationModel, design: Data, graph: pm.Model) -> set[Any]:
+    """Return the variables of a graph that the generative process reads directly."""
+    from pytensor.graph.traversal import ancestors
+
+    known = list(process.fixed_parameters(design))
+    declared = {name: graph[name] for name in [*(one.name for one in graph.unobserved_RVs), *known]}
+    outputs = put_together(process, design, declared)
+    return set(ancestors(outputs, blockers=declared.values())) & set(declared.values())
 
 
 class Simulator:

@@ -42,6 +42,16 @@ def test_pytensors_numba_njit_and_register_funcify_and_cache_key(mode, times):
     assert pytensor.function([x], Doubled()(x), mode=mode)([1.0]).tolist() == [times]
 
 
+def test_pytensors_as_tensor_variable():
+    class Twice(int):
+        pass
+
+    private.as_tensor.register(Twice, lambda of, *_, **__: pt.constant(2 * int(of)))
+    assert [
+        float(one.eval()) for one in (pt.constant(1.0) * Twice(3), Twice(3) - pt.constant(1.0), pt.exp(Twice(0)))
+    ] == [6, 5, 1]
+
+
 @pytest.mark.extras
 def test_pytensors_jax_funcify():
     pytest.importorskip("jax", reason="JAX is an extra: pip install 'bayesanno[numpyro]'")

@@ -109,5 +109,5 @@ def test_the_type_of_a_new_item_is_predicted_and_not_scored(nearly_fair, refuses
     new = ba.AnnotationData.from_records([("a", 0, 0), ("a", 1, 1), ("b", 0, 1), ("b", 1, 1)])
     assert ba.predict_labels(nearly_fair, new)["item_type"].tolist() == ["hard", "easy: 1"]
     assert score(nearly_fair) == {}
-    with refuses(FitError, "item types instead of labels"):
+    with refuses(FitError, "needs labels, and easy_hard gives item types"):
         ba.coverage_table(nearly_fair)

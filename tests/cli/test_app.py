@@ -21,7 +21,7 @@ from tests.cli.within import LONG, run
 from tests.samples import COMMAND, LABELS
 
 FILES = ["posterior.nc", "labels.csv", "annotators.csv", "summary.csv", "run.json"]
-HEAVY = ("pymc", "pytensor", "arviz", "arviz_stats", "nutpie", "xarray", "pandas")
+HEAVY = ("pymc", "pytensor", "arviz", "arviz_stats", "nutpie", "xarray", "pandas", "matplotlib")
 
 
 @pytest.fixture(scope="module")

@@ -51,6 +51,12 @@ def test_files_and_folders_have_the_mode_that_the_umask_gives(mode, tiny_fit, tm
     assert len(list(run.iterdir())) == 5
 
 
+def test_a_file_has_the_bytes_that_xarray_writes(tiny_fit, tmp_path):
+    for tree in (TREE, tiny_fit, tiny_fit.chunk()):
+        ba.save(tree, tmp_path / "fit.nc", overwrite=True)
+        assert (tmp_path / "fit.nc").read_bytes() == tree.compute().to_netcdf(engine="h5netcdf")
+
+
 @pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
 def test_a_fit_that_cannot_be_written_leaves_the_old_one_as_it_was(error, tmp_path, monkeypatch):
     path = tmp_path / "posterior.nc"

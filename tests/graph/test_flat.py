@@ -9,10 +9,13 @@ import pytensor
 import pytest
 
 import bayesanno as ba
+from bayesanno.graph import functions
 from bayesanno.graph.density import compile_graph
 from bayesanno.graph.flat import flatten
-from bayesanno.graph.functions import BY_NUMPY, plain_compiling
+from bayesanno.graph.functions import BY_NUMPY, keep, plain_compiling
+from bayesanno.modeling.class_prior import start_of
 from bayesanno.modeling.ops.transforms import use_log_simplex
+from bayesanno.modeling.posterior import compile_formula
 
 
 def annotations(rng, items, annotators, labels):
@@ -47,6 +50,10 @@ def evaluate(values, outputs, numbers):
     return function(*numbers)
 
 
+FEWEST = {"hierarchical_dawid_skene": 3}  # labels: of two, a row has one coordinate
+LOOP_OVER_LABELS = {"model_a", "model_a_multi"}  # where frequencies are given draw by draw: a recurrence over labels
+
+
 @pytest.mark.parametrize("name", ba.list_models()["name"])
 class TestZoo:
     def test_other_items_annotators_and_controls_are_the_same_graph(self, name, rng):
@@ -61,10 +68,23 @@ class TestZoo:
         model = ba.get_model(name)
         if model.data_class is ba.CountData or model.two_labels:
             pytest.skip("labels are two")
-        fewest = 3 if name == "hierarchical_dawid_skene" else 2  # whose rows have one coordinate as a parameter
-        data = (random_data(model, rng, labels=n, annotators=10) for n in (fewest, 4))  # enough for one way to sample
+        data = (
+            random_data(model, rng, labels=n, annotators=10) for n in (FEWEST.get(name, 2), 4)
+        )  # enough for one way to sample
         one, other = (flatten(model.build(each)).name for each in data)
         assert one == other
+
+    @pytest.mark.usefixtures("by_numpy")
+    def test_formulas_of_other_sizes_are_compiled_once(self, name, rng, monkeypatch):
+        model, compiled = ba.get_model(name), []
+        monkeypatch.setattr(functions, "keep", lambda key, make: compiled.append(key) or keep(key, make))
+        fewest = FEWEST.get(name, 2) if name not in LOOP_OVER_LABELS else 4
+        for sizes in ({"labels": fewest, "annotators": 10}, {"labels": 4, "annotators": 11, "items": 12, "each": 7}):
+            data = random_data(model, rng, **sizes)
+            graph = model.build(data)
+            draws = functions.add_deterministics(graph, functions.as_chains(graph, [start_of(model, data)]))
+            compile_formula(model, data, draws)
+        assert compiled[: len(compiled) // 2] == compiled[len(compiled) // 2 :]
 
     def test_density_and_values_are_the_graphs(self, name, rng, caplog):
         """As PyTensor has them by NumPy: the value, its gradient and the kept values, also far from the start."""

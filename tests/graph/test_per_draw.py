@@ -7,7 +7,7 @@ from pymc.stats import compute_log_prior as by_pymc
 
 import bayesanno as ba
 from bayesanno.data.designs import make_design
-from bayesanno.graph import draws as per_draw
+from bayesanno.graph import functions as per_draw
 from tests.models.contract import FAST, TINY
 
 

@@ -11,7 +11,6 @@ import bayesanno as ba
 from bayesanno._core.messages import ConvergenceWarning
 from bayesanno.fits.view import view_of
 from bayesanno.inference.assemble import assemble, remake
-from bayesanno.inference.diagnosis.measures import concat_datasets
 from bayesanno.models.model_b import ModelB
 from tests.models.contract import LABELS, TINY
 
@@ -91,3 +90,10 @@ def join(*fits):
     posterior = concat_datasets([view.posterior for view in views], "chain", chains)
     stats = concat_datasets([view.tree["sample_stats"].to_dataset() for view in views], "chain", chains)
     return remake(views[0], posterior, stats, attrs=views[0].tree.attrs)
+
+
+def concat_datasets(parts, dim, names):
+    """Concatenate datasets along a dimension with new names, with the variables that all have in common."""
+    shared = [name for name in parts[0].data_vars if all(name in part for part in parts)]
+    whole = xr.concat([part[shared] for part in parts], dim=dim)
+    return whole.assign_coords({dim: list(names)})

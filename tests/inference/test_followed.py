@@ -5,6 +5,7 @@ import pytest
 import xarray as xr
 
 import bayesanno as ba
+from bayesanno.fits.view import FitPart
 from bayesanno.inference.diagnosis.findings import EXPLAINED, find_in_diagnostics
 from bayesanno.inference.diagnosis.misfit import label_copiers, measure_copying
 from tests.inference.answers import data_of
@@ -24,7 +25,7 @@ def grade(rng, *, n_items=200, careless=9, copies=3, shared=0.8, own=0.1, severi
 
 def said_of(data, labels):
     latent = xr.Dataset({"probability": (("item", "true_class"), np.eye(data.n_labels)[labels])})
-    return find_in_diagnostics({"misfit": [{"dimension": ""} | measure_copying(data, latent)]})
+    return find_in_diagnostics({"misfit": [{"dimension": ""} | measure_copying(FitPart(data, latent))]})
 
 
 def leave_out(answers, rng, *, copies, others):
@@ -91,4 +92,5 @@ def test_a_fit_names_them_unless_all_but_one_are_left_out(rng):
 
 def test_other_kinds_of_data_and_states_have_nothing(rng):
     of_types = xr.Dataset({"probability": (("item", "item_type"), np.ones((200, 1)))})
-    assert measure_copying(data_of(grade(rng)[0], GRADES), of_types) == measure_copying(object(), of_types) == {}
+    data = data_of(grade(rng)[0], GRADES)
+    assert measure_copying(FitPart(data, of_types)) == measure_copying(FitPart(data, xr.Dataset())) == {}

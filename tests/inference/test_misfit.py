@@ -8,13 +8,12 @@ import pytest
 import bayesanno as ba
 from bayesanno.fits.view import parts_of, view_of
 from bayesanno.inference.diagnosis.findings import is_misfit
-from bayesanno.inference.diagnosis.measures import concat_datasets
 from bayesanno.inference.diagnosis.misfit import join_pairs, measure_misfit
 from bayesanno.inference.diagnosis.residuals import ErrorDesign, condition_on_class, error_chances, find_chances
 from bayesanno.simulation.quantities import ModelDraws
 from tests.analysis.made import from_prior
 from tests.inference.answers import data_of, noisy
-from tests.inference.draws import fit_quietly, make_quiet_fit
+from tests.inference.draws import concat_datasets, fit_quietly, make_quiet_fit
 
 
 def misfit_of(fit):

@@ -10,10 +10,9 @@ import bayesanno as ba
 from bayesanno.modeling.arguments import Parameters, Priors
 
 
-def test_parameters_are_read_by_name_and_remember_what_was_asked_for():
+def test_parameters_are_read_by_name():
     p = Parameters({"accuracy": 1, "frequency_focus": 2})
     assert (p.accuracy, p["frequency_focus"], p.get("share"), list(p)) == (1, 2, None, ["accuracy", "frequency_focus"])
-    assert p.used == {"accuracy", "frequency_focus"}
     with pytest.raises(AttributeError, match="no parameter 'acuracy' was declared: there are"):
         _ = p.acuracy
     assert copy.copy(p).accuracy == 1

@@ -11,7 +11,7 @@ from tests.models.contract import known_values
 pytestmark = pytest.mark.usefixtures("by_numpy")
 
 N_DRAWS = 3
-DEPENDENT = {"model_a"}  # an item's answers come in loops of three, and its last state is that nobody named the label
+DEPENDENT = {"model_a", "label_usage"}  # answers of an item in loops of three, and items without a state
 
 
 def test_an_item_with_one_more_answer_is_what_the_factors_say(case, rng):

@@ -89,6 +89,17 @@ def test_print_shows_the_prior_of_each_parameter():
     assert "spread[true_class] ~ Gamma(2, scale=2)" in describe_priors(ba.models.HierarchicalDawidSkene(spread_prior=4))
 
 
+def test_what_depends_on_the_size_of_data_is_a_formula_of_it():
+    confusion = "confusion[annotator, true_class, response] ~ Dirichlet"
+    assert describe_priors(ba.models.ModelB())[1:] == [f"{confusion}([4.8, 3.2/(K-1), ...])", "(K labels)"]
+    assert describe_priors(ba.models.ModelB(), ba.read_annotations("@crowd"))[1:] == [
+        f"{confusion}([4.8, 1.06667, ...])"
+    ]
+    *_, sd, size = describe_priors(ba.models.GaussianMixture())
+    assert (sd, size) == ("sd[item_type] ~ HalfNormal(0, 0.25*n)", "(n answers to an item)")
+    assert "rate[item_type] ~ Beta([4, 16], [16, 4])" in describe_priors(ba.models.DiligentLazy())
+
+
 def test_a_class_prior_stands_in_place_of_the_prevalence():
     terms = ba.Pairs(first="left", second="right") + ba.Columns("length")
     of_class = str(ba.models.ModelB(class_prior=terms)).split("\n")

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno._core.lazy import azs, xr
+from bayesanno._core.chains import DIAGNOSTICS, measure_mixing
+from bayesanno._core.intervals import choose_prob
+from bayesanno._core.lazy import xr
 from bayesanno.inference.diagnosis.thresholds import MAX_RHAT, MIN_ESS
 from bayesanno.modeling.latents import ITEM_TYPE
 
 ROUNDING = 1e-9  # nats between equal log densities
-MIN_DRAWS = 4  # with fewer, ArviZ has no R-hat and no ESS
 MIN_DRAWS_TAIL = 30  # a fifth of them is the tail, and with fewer than six ArviZ has no Pareto k
 MAX_DEPTH = ("maxdepth_reached", "reached_max_treedepth")  # whether a draw's path was cut off, in nutpie and in PyMC
 EXTREMES = {"min_ess_bulk": ("ess_bulk", min), "min_ess_tail": ("ess_tail", min), "max_rhat": ("r_hat", max)}
@@ -51,13 +52,12 @@ def measure_convergence(posterior: xr.Dataset) -> xr.Dataset:
     >>> found["x"].dims, found["diagnostic"].values.tolist()
     (('diagnostic',), ['ess_bulk', 'ess_tail', 'r_hat'])
     """
-    unknown = xr.full_like(posterior.isel(chain=0, draw=0, drop=True), np.nan, dtype=float)
-    found = {"ess_bulk": unknown, "ess_tail": unknown, "r_hat": unknown}
-    if posterior.sizes["draw"] >= MIN_DRAWS:
-        found |= {"ess_bulk": azs.ess(posterior, method="bulk"), "ess_tail": azs.ess(posterior, method="tail")}
-        if posterior.sizes["chain"] > 1:
-            found["r_hat"] = azs.rhat(posterior)
-    return concat_datasets(list(found.values()), "diagnostic", list(found))
+    prob, found = choose_prob(None), {}
+    for name, draws in posterior.data_vars.items():
+        ordered = draws.transpose("chain", "draw", ...)
+        found[name] = (("diagnostic", *ordered.dims[2:]), measure_mixing(ordered.values, prob))
+    coords = {dim: values for dim, values in posterior.coords.items() if dim not in ("chain", "draw")}
+    return xr.Dataset(found, coords={**coords, "diagnostic": list(DIAGNOSTICS)})
 
 
 def measure_within_modes(posterior: xr.Dataset, groups: Sequence[Sequence[int]]) -> list[dict[str, Any]]:
@@ -80,13 +80,6 @@ def measure_within_modes(posterior: xr.Dataset, groups: Sequence[Sequence[int]])
         return []
     measured = [sorted(group) for group in groups[:1]] + [sorted(group) for group in groups[1:] if len(group) > 1]
     return [{"chains": group} | find_extremes(measure_convergence(posterior.isel(chain=group))) for group in measured]
-
-
-def concat_datasets(parts: Sequence[xr.Dataset], dim: str, names: Sequence[Any]) -> xr.Dataset:
-    """Concatenate datasets along a dimension with new names, with the variables that all have in common."""
-    shared = [name for name in parts[0].data_vars if all(name in part for part in parts)]
-    whole: xr.Dataset = xr.concat([part[shared] for part in parts], dim=dim)
-    return whole.assign_coords({dim: list(names)})
 
 
 def find_pareto_k(log_ratio: np.ndarray) -> float | None:
@@ -136,10 +129,18 @@ def diagnose(
         "n_draws": sample_stats.sizes["chain"] * sample_stats.sizes["draw"],
         "divergences": int(sample_stats["diverging"].sum()) if "diverging" in sample_stats else None,
         "maxdepth_reached": None if cut_off is None else int(sample_stats[cut_off].sum()),
-        "min_bfmi": float(azs.bfmi(sample_stats).to_array().min()) if "energy" in sample_stats else None,
+        "min_bfmi": _measure_bfmi(sample_stats["energy"]) if "energy" in sample_stats else None,
         "relabelled_fraction": float(relabelled_fraction),
         "modes": dict(modes),
     }
+
+
+def _measure_bfmi(energy: xr.DataArray) -> float:
+    """Return the lowest energy Bayesian fraction of missing information of a chain (doi:10.48550/arXiv.1604.00695)."""
+    values = energy.transpose("chain", "draw").values
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_chains = np.square(np.diff(values, axis=1)).mean(axis=1) / values.var(axis=1, ddof=1)
+    return float(xr.DataArray(of_chains).min())
 
 
 def find_extremes(convergence: xr.Dataset | None) -> dict[str, Any]:

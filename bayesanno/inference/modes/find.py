@@ -160,11 +160,10 @@ def _predict(ends: Sequence[Maximum], parameters: Parameters, formula: Formula) 
     """Return ends with their predictions for the items."""
     if not ends:
         return []
-    draws = parameters.draws_at([np.maximum(end.point, FLOOR) for end in ends])
-    values = {name: draws[name].values[:, 0] for name in formula.draws}  # (end, ...)
+    formula = formula.with_draws(parameters.draws_at([np.maximum(end.point, FLOOR) for end in ends]))
     return [
         replace(end, items=one.log_likelihood, classes=np.concatenate(list(one.probability.values()), axis=1))
-        for end, one in zip(ends, replace(formula, draws=values).evaluate(), strict=True)
+        for end, one in zip(ends, formula.evaluate(), strict=True)
     ]
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from bayesanno.inference.modes.objective import FLOOR, Objective
-from bayesanno.inference.modes.search import Mode, maximize
+from bayesanno.inference.modes.search import LogDensity, Mode
 
 NOTHING = 1e-9  # coordinates of simplexes below this are set to 0
 IDLE = 1e-6  # largest slope of a simplex without influence
@@ -77,10 +77,11 @@ def ascend(objective: Objective, start: np.ndarray, *, first_step: float = 1.0) 
 
     begin = np.log(np.maximum(start, 1e-8)) / first_step  # L-BFGS-B begins with a step of length 1
     with np.errstate(over="ignore", invalid="ignore"):  # in trial steps of the line search
-        found = maximize(on_logs, begin, 1_000, maxfun=2_000, ftol=1e-13, gtol=1e-6 * first_step, maxcor=20)
+        options = {"maxfun": 2_000, "ftol": 1e-13, "gtol": 1e-6 * first_step, "maxcor": 20}
+        found = LogDensity(on_logs, 1_000).maximize(begin, **options)
     if found is None:
         return Maximum(start, -np.inf, is_reached=False)
-    return Maximum(_from_logs(objective, first_step * found.x), -float(found.fun), is_reached=False)
+    return Maximum(_from_logs(objective, first_step * found.point), found.log_density, is_reached=False)
 
 
 def polish(objective: Objective, end: Maximum, rng: np.random.Generator) -> Maximum:

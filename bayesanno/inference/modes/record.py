@@ -28,7 +28,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayesanno._core.lazy import azs, pm, xr
+from bayesanno._core.chains import measure_mcse
+from bayesanno._core.lazy import pm, xr
 from bayesanno._core.messages import FitError
 from bayesanno.fits.view import FitView
 from bayesanno.graph.density import Density
@@ -106,7 +107,7 @@ def place_chains(
     log_density: xr.DataArray,
     *,
     random_seed: int | None = None,
-    show: bool = False,
+    progressbar: bool = False,
 ) -> dict[str, Any] | None:
     """Describe the modes found before sampling, and find out which chains are in which mode.
 
@@ -122,7 +123,7 @@ def place_chains(
         The log density of each draw on the unconstrained scale.
     random_seed : int, optional
         For the points that are drawn to weigh modes.
-    show : bool
+    progressbar : bool
         Whether to show progress.
 
     Returns
@@ -155,7 +156,7 @@ def place_chains(
         return None
     by_draw, rng = np.full((draws.sizes["chain"], 1), -1), np.random.default_rng(random_seed)
     if modes.found:
-        modes, by_draw = _ascend_from_chains(model, graph, modes, draws, log_density, rng, show=show)
+        modes, by_draw = _ascend_from_chains(model, graph, modes, draws, log_density, rng, show=progressbar)
     by_chain, crossing = mode_of_chain(by_draw)
     probabilities, weighed_by = modes.probabilities, "importance" if modes.has_probabilities else None
     if modes.log_density.has_scales:
@@ -328,16 +329,12 @@ def compare_chains(posterior: xr.Dataset, log_density: np.ndarray, competence: s
 def find_equal_chains(posterior: xr.Dataset, log_density: np.ndarray) -> Iterator[tuple[int, int]]:
     """Yield the pairs of chains whose means of all parameters and of the log density agree within Monte Carlo error."""
     values = posterior.assign(log_density=(("chain", "draw"), log_density))
-    chains = [values.isel(chain=[chain]) for chain in range(values.sizes["chain"])]
-    means = [_as_vector(one.mean(("chain", "draw"))) for one in chains]
-    errors = [np.nan_to_num(_as_vector(azs.mcse(one, method="mean"))) for one in chains]  # 0 for constants
-    for one, other in combinations(range(len(chains)), 2):
+    draws = [one.transpose("chain", "draw", ...).values for one in values.data_vars.values()]
+    rows = np.concatenate([one.reshape(*one.shape[:2], -1) for one in draws], axis=2)  # (chain, draw, number)
+    means, errors = rows.mean(axis=1), [measure_mcse(one[None]) for one in rows]  # 0 for constants
+    for one, other in combinations(range(len(rows)), 2):
         if (np.abs(means[one] - means[other]) <= EQUAL_MEANS * np.hypot(errors[one], errors[other])).all():
             yield one, other
-
-
-def _as_vector(values: xr.Dataset) -> np.ndarray:
-    return np.concatenate([np.ravel(one) for one in values.data_vars.values()])
 
 
 def join_groups(groups: Sequence[Sequence[int]], together: Iterable[Sequence[int]]) -> list[list[int]]:

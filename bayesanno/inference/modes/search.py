@@ -43,7 +43,7 @@ from bayesanno.inference.relabelling import align_classes
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import start_of
 from bayesanno.modeling.kinds import Data
-from bayesanno.modeling.posterior import compile_formula
+from bayesanno.modeling.posterior import Formula, compile_formula
 
 NEAR = 0.5  # largest difference of two ends of one mode, in any number
 EQUAL = 0.05  # largest difference of their log densities, in nats
@@ -115,39 +115,13 @@ def merge[M: Mode](ends: Sequence[M], are_one: Callable[[M, M], bool]) -> list[M
     return modes
 
 
-def maximize(
-    function: Callable[[np.ndarray], tuple[float, np.ndarray]], start: np.ndarray, most_steps: int, **options: float
-) -> Any:
-    """Maximise by L-BFGS: return SciPy's result of minimising the negative; None if no point has a density.
-
-    Parameters
-    ----------
-    function : callable
-        A function of a point that returns a value and its gradient; values may be infinite or nan.
-    start : array, shape (dimension,)
-    most_steps : int
-        The largest number of gradients.
-    options
-        Options of SciPy's L-BFGS-B.
-    """
-    from scipy.optimize import minimize
-
-    def downhill(z: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = function(z)
-        return (-value, -gradient) if np.isfinite(value) else (NO_DENSITY, np.zeros_like(z))
-
-    options = {"maxiter": most_steps, "maxfun": most_steps, "ftol": 1e-12, "gtol": 1e-6} | options
-    found = minimize(downhill, start, jac=True, method="L-BFGS-B", options=options)
-    return found if found.fun < NO_DENSITY else None
-
-
 @dataclass(frozen=True)
 class LogDensity:
     """A log density whose modes are looked for.
 
     Parameters
     ----------
-    density : Density
+    density : Density, or another function of a point that returns a value and its gradient
     most_steps : int
         The largest number of gradients of an ascent.
     scales : array of bool, shape (dimension,), optional
@@ -158,7 +132,7 @@ class LogDensity:
         A function of points (point, dimension) that returns the most probable state of each item, (point, item).
     """
 
-    density: Density
+    density: Any
     most_steps: int
     scales: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=bool))
     count_labellings: Callable[[np.ndarray], int] | None = None
@@ -169,22 +143,25 @@ class LogDensity:
         """Whether some numbers are scale parameters, so that no integral is known by Laplace's method."""
         return bool(self.scales.any())
 
-    def maximize(self, point: np.ndarray) -> Mode | None:
+    def maximize(self, point: np.ndarray, **options: float) -> Mode | None:
         """Ascend from a point to a mode, at the scale parameters of the density's start; None without a density.
 
         The end is a mode if L-BFGS ended regularly, and a step to the top by its own estimate of the curvature would
-        gain less than the difference between two modes.
+        gain less than the difference between two modes. `options` are those of SciPy's L-BFGS-B.
         """
+        from scipy.optimize import minimize
+
         whole = np.where(self.scales, self.density.start, point) if self.has_scales else point.copy()
         moves = np.broadcast_to(~self.scales, point.shape)
 
-        def given_scales(z: np.ndarray) -> tuple[float, np.ndarray]:
+        def downhill(z: np.ndarray) -> tuple[float, np.ndarray]:
             whole[moves] = z
             value, gradient = self.density(whole)
-            return value, gradient[moves]
+            return (-value, -gradient[moves]) if np.isfinite(value) else (NO_DENSITY, np.zeros_like(z))
 
-        found = maximize(given_scales, point[moves], self.most_steps)
-        if found is None:
+        options = {"maxiter": self.most_steps, "maxfun": self.most_steps, "ftol": 1e-12, "gtol": 1e-6} | options
+        found = minimize(downhill, point[moves], jac=True, method="L-BFGS-B", options=options)
+        if not found.fun < NO_DENSITY:
             return None
         whole[moves] = found.x
         gain = 0.5 * float(found.jac @ (found.hess_inv @ found.jac))  # nats
@@ -511,12 +488,14 @@ def make_log_density(
         The budget of gradients for all ascents.
     """
     scales, permuted = find_scales(density, model, graph), model.is_exchangeable(data)
+    formula: Formula | None = None
 
     def read_states(points: np.ndarray) -> np.ndarray:
         """Return the most probable state of each item, (point, item), for the first latent; 0 if none has states."""
+        nonlocal formula
         values = as_chains(graph, [density.values_at(point) for point in points])
         values = add_deterministics(graph, align_classes(values)[0] if permuted else values)
-        formula = compile_formula(model, data, values)
+        formula = formula.with_draws(values) if formula else compile_formula(model, data, values)
         if not formula.discrete:
             return np.zeros((len(points), data.n_items), dtype=int)
         states = [one.log_probability[formula.discrete[0]].argmax(axis=1) for one in formula.evaluate()]

@@ -80,8 +80,6 @@ def _run_nutpie(density: Density, start: Callable[[int], np.ndarray], **settings
     try:
         with hold_interrupts():
             sampler = _make_sampler(density, start, save_warmup=False, blocking=False, **settings)
-        import arviz_stats  # noqa: F401  # while chains run: it takes a while, and the diagnostics need it
-
         return sampler.wait()
     except BaseException as problem:
         if sampler is not None:

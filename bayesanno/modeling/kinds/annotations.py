@@ -34,6 +34,7 @@ from bayesanno.data.patterns import (
     link_annotators,
     match_answers,
 )
+from bayesanno.graph.symbolic_shapes import as_size
 from bayesanno.modeling.arguments import Answers, Design, Orders
 from bayesanno.modeling.findings import Finding, check, find
 from bayesanno.modeling.kinds.base import (
@@ -252,8 +253,9 @@ class AnnotationKind(LabelKind):
         return make_design(**{name: value for name, value in asked.items() if name != "dimensions"})
 
     @override
-    def make_smallest(self) -> AnnotationData:
+    def make_smallest(self, more: int = 0) -> AnnotationData:
         said = [(f"s{item}", who, "yes" if item == at else "no") for item in range(3) for at, who in enumerate("abc")]
+        said += [(f"s{3 + label}", who, f"label {label}") for label in range(more) for who in "abc"]
         return AnnotationData.from_records(said)
 
     @override
@@ -320,8 +322,8 @@ def answers_of(data: AnnotationData, given: Mapping[ArrayName, pt.TensorVariable
         all_responses=given[RESPONSE],
         kept=own["kept_annotation"],
         control=given[CONTROL][given[PATTERN_ITEM]] if CONTROL in given else None,
-        n_annotators=data.n_annotators,
-        n_responses=data.n_labels,
+        n_annotators=as_size(data.n_annotators),
+        n_responses=as_size(data.n_labels),
         names_class=_names_class(data),
         index=own,
         orders=Orders(own[KEPT_SWAPPED], *data.exchange) if KEPT_SWAPPED in own else None,

@@ -216,6 +216,9 @@ class Kind(ABC):
         and the options of reading that these data do not take.
     options : mapping of str to tuple
         Options of reading that only these data take: what stands for the value, and the help.
+    size : tuple of str, str, int
+        The number on which priors may depend: its symbol in formulas, what it counts, and how many there are in the
+        smallest data.
     """
 
     data_class: ClassVar[type[Any]]
@@ -225,6 +228,7 @@ class Kind(ABC):
     reads: ClassVar[str]
     refused: ClassVar[tuple[str, ...]] = ()
     options: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    size: ClassVar[tuple[str, str, int]] = ("K", "labels", 2)
 
     # ---- the graph of a model
 
@@ -304,8 +308,11 @@ class Kind(ABC):
         """
 
     @abstractmethod
-    def make_smallest(self) -> Any:
-        """Return data as small as a model can be fitted to: three annotators, three items and two labels."""
+    def make_smallest(self, more: int = 0) -> Any:
+        """Return data as small as a model can be fitted to: three annotators, three items and two labels.
+
+        With `more`, the number that `size` names is so much larger.
+        """
 
     def without_truth(self, design: Any) -> Any:
         """Return a design without known true labels."""

@@ -46,6 +46,7 @@ class CountKind(Kind):
     """Positive answers out of all answers."""
 
     data_class = CountData
+    size = ("n", "answers to an item", 3)
     observed, values, dim = "successes", SUCCESSES, "item"
     reads = "counts, without true labels or items"
     refused = OF_ITEMS
@@ -122,8 +123,9 @@ class CountKind(Kind):
         return make_count_design(**{name: asked[name] for name in ("items", "per_item", "random_seed")})
 
     @override
-    def make_smallest(self) -> CountData:
-        return CountData.from_annotations(AnnotationKind().make_smallest(), positive="yes")
+    def make_smallest(self, more: int = 0) -> CountData:
+        data = CountData.from_annotations(AnnotationKind().make_smallest(), positive="yes")
+        return replace(data, trials=data.trials + more)
 
     @override
     def find_measures(self, table: AnswerTable, states: tuple[str, ...] | None) -> dict[str, Measure]:

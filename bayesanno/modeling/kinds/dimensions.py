@@ -9,6 +9,7 @@ import numpy as np
 
 from bayesanno._core.lazy import pt, xr
 from bayesanno._core.messages import DataError, listed
+from bayesanno.data.described import require_kind
 from bayesanno.data.dimensions import MultiAnnotationData, name_own
 from bayesanno.modeling.arguments import Dimensions, DimensionsDesign
 from bayesanno.modeling.kinds.annotations import (
@@ -76,15 +77,14 @@ class DimensionsKind(LabelKind):
         return MultiAnnotationData(by_dimension=dict.fromkeys(names, AnnotationKind().make_design(**asked)))
 
     @override
-    def make_smallest(self) -> MultiAnnotationData:
-        return MultiAnnotationData(by_dimension=dict.fromkeys(("first", "second"), AnnotationKind().make_smallest()))
+    def make_smallest(self, more: int = 0) -> MultiAnnotationData:
+        one = AnnotationKind().make_smallest(more)
+        return MultiAnnotationData(by_dimension=dict.fromkeys(("first", "second"), one))
 
     @override
     def read_any(self, source: Any) -> MultiAnnotationData:
-        raise DataError(  # the names of the columns are needed
-            "several dimensions are read with the names of their columns: give the data that read_multi_annotations "
-            "returns"
-        )
+        require_kind(source, MultiAnnotationData, "a model of several dimensions")  # the names of columns are needed
+        return source
 
     @override
     def read(self, model: Any, source: Any, options: Any) -> tuple[MultiAnnotationData, str]:

@@ -56,6 +56,7 @@ class RatingKind(Kind):
 
     data_class = RatingData
     observed, values, dim = "ratings", RATING, "annotation"
+    size = ("W", "the width of a scale that begins at 0", 100)
     reads = "ratings, in one column of numbers"
     refused = ("labels", "unsure", "drop_unsure", "positive", "add", "count", *OF_COMPARISONS)
     options: ClassVar[Mapping[str, tuple[str, str]]] = {
@@ -174,8 +175,9 @@ class RatingKind(Kind):
         return _of_design(make_design(**{name: asked[name] for name in asked if name != "dimensions"} | {"labels": 2}))
 
     @override
-    def make_smallest(self) -> RatingData:
-        return _of_design(make_design(items=3, annotators=3, labels=2, per_item=3, random_seed=1))
+    def make_smallest(self, more: int = 0) -> RatingData:
+        design = make_design(items=3, annotators=3, labels=2, per_item=3, random_seed=1)
+        return replace(_of_design(design), scale=(0.0, 100.0 + more))
 
     @override
     def without_truth(self, design: RatingData) -> RatingData:

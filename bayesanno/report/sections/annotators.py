@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from bayesanno._core.chains import DIAGNOSTICS
 from bayesanno._core.intervals import find_bounds
 from bayesanno._core.lazy import pd
 from bayesanno.analysis.dependence import MOST_PAIRS
-from bayesanno.analysis.parameters import DIAGNOSTICS
 from bayesanno.analysis.population import population_table
 from bayesanno.fits.view import FitView
 from bayesanno.report.blocks import join_ends, large_table
