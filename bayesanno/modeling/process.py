@@ -176,7 +176,8 @@ def _read_priors(model: Any, data: Any) -> dict[str, list[Any]]:
     from bayesanno._core.private import name_distribution
 
     graph = model.build(data)
-    parameters = [*graph.free_RVs, *(graph[name] for name in model.fixed_parameters(data))]
+    known = [name for name, one in model.fixed_parameters(data).items() if one.dims]  # a single number is a constant
+    parameters = [*graph.free_RVs, *(graph[name] for name in known)]
 
     def read(argument: Any) -> str | np.ndarray:
         above = set(ancestors([argument], blockers=parameters))
