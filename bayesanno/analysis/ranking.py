@@ -24,7 +24,7 @@ from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import FitView
 from bayesanno.inference.diagnosis.residuals import condition_on_class
 from bayesanno.modeling.class_prior import terms_of
-from bayesanno.modeling.pairs import SIDES, STRENGTH, STRENGTH_BY, SUBSET, SYSTEM, TIE, Pairs
+from bayesanno.modeling.pairs import SIDES, STRENGTH, STRENGTH_BY, SUBSET, SYSTEM, TIE, Pairs, judges_are_right
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.simulation.quantities import ModelDraws, ask
 
@@ -87,7 +87,7 @@ def _rank(
     view: FitView,
     pairs: Pairs,
     few: xr.Dataset,
-    judges: Sequence[xr.DataArray],
+    judges: Sequence[xr.DataArray] | None,
     subset: str | None,
     ci_prob: float | None,
     ci_kind: CiKind,
@@ -246,7 +246,7 @@ def prefer_first(view: FitView) -> xr.DataArray | None:
     comparisons follow from rankings, or the model has no habits.
     """
     pairs = _find_pairs(view)
-    if pairs is None or pairs.weight:  # rankings have no sides that are shown
+    if pairs is None or pairs.weights(view.data) is not None:  # rankings have no sides that are shown
         return None
     of_judges = _score_first(view, pairs, take_draws(view.posterior, MOST_DRAWS))
     found = of_judges.sel(true_class=[pairs.first, pairs.second]).sum("true_class") - 1
@@ -267,11 +267,13 @@ def _score_first(view: FitView, pairs: Pairs, draws: xr.Dataset) -> xr.DataArray
     return xr.DataArray(said.reshape(shape), coords, ("chain", "draw", "annotator", "true_class"))
 
 
-def _describe_judges(view: FitView, pairs: Pairs, draws: xr.Dataset) -> list[xr.DataArray]:
+def _describe_judges(view: FitView, pairs: Pairs, draws: xr.Dataset) -> list[xr.DataArray] | None:
     """Return how often judges say that the first wins, by the true outcome: first, second, or a tie; (chain, draw).
 
-    Judges are weighted by their numbers of answers.
+    Judges are weighted by their numbers of answers. None if their answers are taken as true.
     """
+    if judges_are_right(view.data):
+        return None
     n = xr.DataArray(view.data.without_unsure().by_annotator, dims="annotator")
     said = _score_first(view, pairs, draws).weighted(n).mean("annotator")
     by_class = {str(name): said.sel(true_class=name, drop=True) for name in said["true_class"].values}
