@@ -162,11 +162,13 @@ def test_winners_are_true_where_no_comparison_has_two_answers(rng):
     assert PAIRS.take(unsure).controls == {"1": "model_a"}
 
 
-def test_judges_without_errors_win_what_is_won(rng):
+def test_judges_without_errors_win_what_is_won(rng, monkeypatch):
+    monkeypatch.setattr("bayesanno.analysis.ranking.MOST_DRAWS", 10)
     data = _read(compare(rng, 30, {"ada": 0.0}, right=0.7))
     for one, is_same in ((data, False), (PAIRS.take(data), True)):
         fitted = from_prior(ba.models.ModelB(class_prior=PAIRS), one)
         table = ba.ranking_table(fitted)
+        assert ("prefers_first_mean" in ba.annotator_table(fitted)) != is_same
         assert np.allclose(table["share_won_mean"], table["win_rate_mean"], atol=1e-9) == is_same
         assert np.allclose(ba.win_table(fitted)["share_won_mean"], ba.win_table(fitted)["mean"], atol=1e-9) == is_same
 
