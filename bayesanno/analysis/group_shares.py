@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno._core.intervals import choose_prob
+from bayesanno._core.intervals import choose_prob, find_bounds
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.messages import DataError, FitError, PredictionWarning, counted, listed, option, spell, warn
 from bayesanno._core.validate import check_choice, check_seed
@@ -173,6 +173,7 @@ PRIOR_COUNT = 0.5  # per label, if items are a sample of many (Jeffreys' prior)
 DIGITS = 12  # of shares, so that equal shares are equal numbers
 LEAST_KNOWN = 5  # known labels of a group, for prediction-powered rows
 MODEL, POWERED = "model", "ppi"  # the sources of rows
+OUTSIDE = "outside_ppi"
 
 
 def group_table(
@@ -207,7 +208,7 @@ def group_table(
     Rows of the source "ppi" are there if every group has five known true labels. They are prediction-powered: the known
     labels correct the model's probabilities for all items (`bayesanno.analysis.prediction_powered` has the
     formulas). They hold for any errors of the model, also if judges err together or favour a system, if the items with
-    a known label are a random sample of their group. Where these rows differ from those of the model, believe these.
+    a known label are a random sample of their group. They come first; where rows of the model differ, believe these.
     There are none if the fit had controls, since its probabilities then used the known labels.
 
     Parameters
@@ -238,11 +239,12 @@ def group_table(
     Returns
     -------
     pandas.DataFrame
-        For each label one row per group, in the order of the model's shares: `group`; `source`, "model" or "ppi";
+        For each label one row per group, in the order of the first rows' shares: `group`; `source`, "ppi" or "model";
         `quantity`, "share" or "grade"; `label`, empty for grades; `mean`, `sd`, `eti89_lb` and `eti89_ub`; the rank,
         `rank_mean`, `rank_eti89_lb` and `rank_eti89_ub`, where 1 has the largest share; `p_best`, the probability of
         having the largest share, with ties divided; `n_items`; and `n_known`, how many of these count with their known
-        label. Three or more ordered labels also have rows for the mean grade (as in `grade_table`).
+        label. Where there are rows of "ppi", `outside_ppi` is whether the mean is outside the interval of that row.
+        Three or more ordered labels also have rows for the mean grade (as in `grade_table`).
 
         Differences have a row for each two groups: `first` and `second`, in the same order, with values for first minus
         second; the other columns as above, without ranks; `p_above`, the probability that first has more than second,
@@ -298,17 +300,21 @@ def group_table(
     found = {MODEL: (counts / counts.sum(axis=2, keepdims=True)) @ worth}  # (sample, group, quantity)
     if is_powered:
         own = part.of_model.posterior.values  # without what was learnt from gold
-        found[POWERED] = draw_powered(known, own, codes, worth, rng, at_large=at_large)
+        found = {POWERED: draw_powered(known, own, codes, worth, rng, at_large=at_large)} | found
 
     tables = []
     for quantity, name in enumerate(quantities):
-        ranked = np.argsort(-found[MODEL][:, :, quantity].mean(axis=0), kind="stable")
+        ranked = np.argsort(-next(iter(found.values()))[:, :, quantity].mean(axis=0), kind="stable")
         rows = ranked[np.transpose(np.triu_indices(len(names), 1))] if differences else ranked[:, None]  # (row, side)
         sides = dict(zip(("first", "second") if differences else ("group",), np.array(names)[rows].T, strict=True))
         for source, draws in found.items():
             column = sides | {"source": source, "quantity": "share" if name else "grade", "label": name}
             values = draws[:, rows.T, quantity]  # (sample, side, row)
             table = pd.DataFrame(column, dtype="str").assign(**_describe_rows(values, ci_prob))
+            if source == POWERED:  # the first
+                low, high = (table[name] for name in find_bounds(table)[:2])
+            if is_powered:
+                table[OUTSIDE] = ~table["mean"].between(low, high)
             tables.append(table.assign(**dict(zip(("n_items", "n_known"), sizes[rows].sum(axis=1).T, strict=True))))
     return pd.concat(tables, ignore_index=True)
 

@@ -25,7 +25,7 @@ from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import FitView
 from bayesanno.inference.diagnosis.residuals import condition_on_class
 from bayesanno.modeling.class_prior import terms_of
-from bayesanno.modeling.pairs import SIDES, STRENGTH, STRENGTH_BY, SUBSET, SYSTEM, TIE, Pairs
+from bayesanno.modeling.pairs import SIDES, STRENGTH, STRENGTH_BY, SUBSET, SYSTEM, TIE, Pairs, judges_are_right
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.simulation.quantities import ModelDraws, ask
 
@@ -73,8 +73,7 @@ def ranking_table(fit: xr.DataTree | FitView, *, ci_prob: float | None = None, c
     """
     view = view_for_table(fit, from_draws=True)
     pairs = require_pairs(view)
-    few = take_draws(view.posterior, MOST_DRAWS)
-    judges = _describe_judges(view, pairs, few)
+    few, judges = _describe_judges(view, pairs)
     tables = [_rank(view, pairs, few, judges, None, ci_prob, ci_kind)]
     if pairs.by:
         subsets = view.posterior[SUBSET].values.tolist()
@@ -88,7 +87,7 @@ def _rank(
     view: FitView,
     pairs: Pairs,
     few: xr.Dataset,
-    judges: Sequence[xr.DataArray],
+    judges: Sequence[xr.DataArray] | None,
     subset: str | None,
     ci_prob: float | None,
     ci_kind: CiKind,
@@ -154,9 +153,9 @@ def win_table(
     strength = view.posterior[STRENGTH].transpose("chain", "draw", SYSTEM)
     order = np.argsort(-strength.mean(("chain", "draw")).values, kind="stable")
     ends = np.array(list(combinations(order, 2)))  # (pair, 2)
-    few = take_draws(view.posterior, MOST_DRAWS)
+    few, judges = _describe_judges(view, pairs)
     (a, b), two = (_take_pairs(one, ends) for one in (strength, few[STRENGTH]))
-    share_won = _share_won(_outcomes(two[0], two[1], few.get(TIE)), _describe_judges(view, pairs, few))
+    share_won = _share_won(_outcomes(two[0], two[1], few.get(TIE)), judges)
     names = strength[SYSTEM].values.astype(object)[ends]
     columns = {"first": names[:, 0], "second": names[:, 1]}
     outcomes = _outcomes(a, b, view.posterior.get(TIE) if ties == "half" else None)
@@ -244,10 +243,10 @@ def prefer_first(view: FitView) -> xr.DataArray | None:
 
     It is the share of firsts less that of seconds among the judge's answers to equally many pairs of which the first or
     the second is truly better; 0 for a judge without such a preference. None if no item of the fit compares systems,
-    comparisons follow from rankings, or the model has no habits.
+    comparisons follow from rankings, winners are taken as true, or the model has no habits.
     """
-    pairs = _find_pairs(view)
-    if pairs is None or pairs.weight:  # rankings have no sides that are shown
+    pairs = _find_pairs(view)  # rankings have no sides that are shown
+    if pairs is None or pairs.weights(view.data) is not None or judges_are_right(view.data):
         return None
     of_judges = _score_first(view, pairs, take_draws(view.posterior, MOST_DRAWS))
     found = of_judges.sel(true_class=[pairs.first, pairs.second]).sum("true_class") - 1
@@ -268,17 +267,21 @@ def _score_first(view: FitView, pairs: Pairs, draws: xr.Dataset) -> xr.DataArray
     return xr.DataArray(said.reshape(shape), coords, ("chain", "draw", "annotator", "true_class"))
 
 
-def _describe_judges(view: FitView, pairs: Pairs, draws: xr.Dataset) -> list[xr.DataArray]:
-    """Return how often judges say that the first wins, by the true outcome: first, second, or a tie; (chain, draw).
+def _describe_judges(view: FitView, pairs: Pairs) -> tuple[xr.Dataset, list[xr.DataArray] | None]:
+    """Return draws, and how often judges say that the first wins, by the true outcome: first, second, or a tie.
 
-    Judges are weighted by their numbers of answers.
+    Judges are weighted by their numbers of answers, in some of the draws: (chain, draw) for each outcome. If their
+    answers are taken as true, all draws and None.
     """
+    if judges_are_right(view.data):
+        return view.posterior, None
+    draws = take_draws(view.posterior, MOST_DRAWS)
     n = xr.DataArray(view.data.without_unsure().by_annotator, dims="annotator")
     said = _score_first(view, pairs, draws).weighted(n).mean("annotator")
     by_class = {str(name): said.sel(true_class=name, drop=True) for name in said["true_class"].values}
     none = by_class[pairs.first] * 0 + 0.5  # for a tie that is no class
     tie = next((of for name, of in by_class.items() if name not in (pairs.first, pairs.second)), none)
-    return [by_class[pairs.first], by_class[pairs.second], tie]
+    return draws, [by_class[pairs.first], by_class[pairs.second], tie]
 
 
 def _average_over_others(

@@ -13,7 +13,6 @@ from typing import Any
 import bayesanno as ba
 from bayesanno._core.lazy import xr
 from bayesanno.cli.options import DataOptions, parse_label_names, split_names
-from bayesanno.data.frame import WEIGHT
 from bayesanno.fits.view import view_of
 from bayesanno.inference.diagnosis.findings import WRONG, read_findings
 from bayesanno.io.datasets import options_of
@@ -120,6 +119,8 @@ def choose_model(
             f"{name} has no class prior, which {asked[0]} needs: models that have are {', '.join(able)}"
         )
     pairs = options.sides or options_of(source).get("pairs", ())
+    if "judges_err" in options and (FIELD in fields or not (pairs and can)):
+        raise ba.ModelError("--judges-err is about the strengths of systems, which this fit has not: leave it out")
     if FIELD in fields:
         if asked and (asked != ["--pairs"] or fields[FIELD] != "learnt"):
             raise ba.ModelError(
@@ -127,10 +128,10 @@ def choose_model(
                 "one of them out"
             )
         return ba.get_model(name, fields)
-    weight = WEIGHT if options.keys() & {"ranking", "ranks", "best_worst"} else ""
-    terms: list[Term] = (
-        [ba.Pairs(first=pairs[0], second=pairs[1], weight=weight, by=options.get("by", ""))] if pairs and can else []
-    )
+    terms: list[Term] = []
+    if pairs and can:
+        of = {name: options[name] for name in ("by", "judges_err") if name in options}
+        terms = [ba.Pairs(first=pairs[0], second=pairs[1], **of)]
     terms += [ba.Columns(formula)] if formula is not None else []
     terms += [ba.Classifier(columns_of=classifier)] if classifier is not None else []
     return ba.get_model(name, {**fields, **({FIELD: ba.modeling.ClassPrior(tuple(terms))} if terms else {})})

@@ -215,6 +215,9 @@ _OF_MODELS = _make_options("controls", "items", "annotators") | {
     "add": Annotated[File, value("FILE", "Further answers (item,annotator,label), as `bayesanno next` asks for.")],
     "class_prior": Annotated[Text, value("FORMULA", 'Columns of items that their class depends on, "a + (1 | b)".')],
     "classifier": Annotated[Text, value("NAME", "A classifier's probabilities, in columns NAME[CLASS] of items.")],
+    "judges_err": Annotated[
+        bool, flag("--judges-err", "Learn errors of judges where no comparison has two answers: else winners are true.")
+    ],
     "positive": Annotated[Text, value("LABEL", "The positive label; all others are negative (models of two labels).")],
     **{name: Annotated[Text, value(*shown)] for kind in KINDS.values() for name, shown in kind.options.items()},
 }

@@ -239,6 +239,7 @@ def _require_answers(model: AnnotationModel, data: Any, method: str, client: Cli
     model.check(data)
     for term in terms_of(model):
         term.check_design(data)
+        data = term.take(data)
     return data
 
 

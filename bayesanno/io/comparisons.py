@@ -155,7 +155,7 @@ def comparisons(
     """Make a long table of one with a row for each comparison of two systems.
 
     An item is one pair, in whichever order it is shown, within a value of the column of items if there is one. Without
-    a column of annotators, each row is an item, whose label is taken to be true.
+    a column of annotators, each row is an item. Where no item has two answers, fits take winners as true; see `Pairs`.
 
     Parameters
     ----------
@@ -233,11 +233,7 @@ def comparisons(
             said |= {label: None for (label, _), side in known.items() if side == TIE}
     names = cells_of(text, asked, "item").tolist() if asked is not None else [""] * len(text)
     cells["item"], item_is = _name_items(names, shown, asked, alone=roles["annotator"] is None)
-    if roles["annotator"] is None:
-        cells["control"] = cells["label"]
-    own: dict[str, Any] = {
-        role: cells[role] for role in ("item", "annotator", "label", "gold", "control") if role in cells
-    }
+    own: dict[str, Any] = {role: cells[role] for role in ("item", "annotator", "label", "gold") if role in cells}
     own |= {side: [pair[at] for pair in shown] for at, side in enumerate(sides)}
     made = pd.DataFrame(own, dtype="str").reset_index(drop=True)
     if "gold" in made and not (made["gold"] != "").any():
@@ -259,9 +255,8 @@ def comparisons(
         text, {role: name for role, name in {"item": asked, **roles}.items() if name}, made, [*sides, by or ""]
     )
     parts = [told, f"pairs {sides[0]!r} and {sides[1]!r} of {counted(len(of_systems), 'system')} "
-             f"({enumerated(sorted(of_systems), most=5)})", f"ties are {listed(joined)}" if joined else "", item_is,
-             "winners are taken as true, since nobody is named who "
-             "judged" if roles["annotator"] is None else ""]  # fmt: skip
+             f"({enumerated(sorted(of_systems), most=5)})",
+             f"ties are {listed(joined)}" if joined else "", item_is]  # fmt: skip
     made.attrs |= {"name": name_of(text), "unit": text.attrs["unit"], "sides": list(sides), "numbered": asked is None}
     made.attrs |= {"read_as": "; ".join(filter(None, parts)), "item_columns": [by] if by else []}
     return made

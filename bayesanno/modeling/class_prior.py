@@ -70,6 +70,14 @@ class Term(Fields, ABC):
         """Return what the term cannot learn from these data."""
         return ()
 
+    def take(self, data: Any) -> Any:
+        """Return the data as they are fitted with this term."""
+        return data
+
+    def weights(self, data: Any) -> np.ndarray | None:  # noqa: ARG002
+        """Return the weight of each item in the likelihood, (item,); None if all count once."""
+        return None
+
     @abstractmethod
     def columns(self, data: Any) -> dict[str, np.ndarray]:
         """Return the values of items that the term uses, by name: (item, ...)."""
@@ -228,8 +236,7 @@ def find_rows(prior: ClassPrior, data: Any) -> Rows:
 
 def weights_of(model: Any, data: Any) -> np.ndarray | None:
     """Return the weight of each item in the likelihood, (item,); None if all count once."""
-    names = [name for term in terms_of(model) if (name := getattr(term, "weight", ""))]
-    return column_of(data, names[0], "class_prior").values if names else None
+    return next((found for term in terms_of(model) if (found := term.weights(data)) is not None), None)
 
 
 def start_of(model: Any, data: Any) -> dict[str, Any]:

@@ -94,6 +94,7 @@ OPTIONS = {
     "restarts": ("method_options={'restarts': ...}", "--method-option restarts=..."),
     "labels": ("labels=[...]", "--labels A,B,..."),
     "without": ("read_annotations(..., without=[...])", "--without A,B,..."),
+    "judges_err": ("Pairs(judges_err=True)", "--judges-err"),
     "adjust": ("Adjust them: bayesanno.adjust(fit)", "Leave out --no-adjust"),
     **{
         field: (f"{field}={given!r}", f"--set {field}={given}")

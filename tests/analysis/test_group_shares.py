@@ -153,17 +153,23 @@ class TestKnownLabels:
     def test_known_labels_correct_the_share_of_a_favoured_group(self, favoured):
         fit, groups, true = favoured
         table = ba.group_table(fit, groups, random_seed=1)
-        assert table["source"].tolist() == ["model"] * 2 + ["ppi"] * 2
+        assert table["source"].tolist() == ["ppi"] * 2 + ["model"] * 2
+        assert (
+            table["group"].tolist() == [*sorted(SHARES, key=lambda name: -row(table, name, source="ppi")["mean"])] * 2
+        )
+        for name in SHARES:
+            low, high = row(table, name, source="ppi")[["eti89_lb", "eti89_ub"]]
+            assert row(table, name)["outside_ppi"] == (not low <= row(table, name)["mean"] <= high)
+        assert row(table, "old")["outside_ppi"]
         assert row(table, "old")["eti89_lb"] > true["old"]
         for name in SHARES:
             found = row(table, name, source="ppi")
             assert found["eti89_lb"] <= true[name] <= found["eti89_ub"]
             assert found[["n_items", "n_known"]].tolist() == [N, 40]
-        (_, pair) = ba.group_table(fit, groups, differences=True, random_seed=1).to_dict("records")
-        assert (pair["source"], pair["first"], pair["n_known"]) == ("ppi", "old", 80)
-        assert pair["mean"] == pytest.approx(
-            row(table, "old", source="ppi")["mean"] - row(table, "new", source="ppi")["mean"], abs=1e-9
-        )
+        (pair, _) = ba.group_table(fit, groups, differences=True, random_seed=1).to_dict("records")
+        assert (pair["source"], pair["n_known"]) == ("ppi", 80)
+        means = [row(table, pair[side], source="ppi")["mean"] for side in ("first", "second")]
+        assert pair["mean"] == pytest.approx(means[0] - means[1], abs=1e-9)
 
     def test_recalibration_does_not_change_prediction_powered_rows(self, favoured):
         fit, groups, _ = favoured

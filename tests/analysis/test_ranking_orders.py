@@ -9,7 +9,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno.fits.view import FitView
-from bayesanno.modeling.class_prior import log_classes_of_items
+from bayesanno.modeling.class_prior import log_classes_of_items, weights_of
 from bayesanno.report.page import render
 from tests.analysis.made import from_prior
 from tests.models.graphs import FAST, compile_unconstrained
@@ -144,6 +144,45 @@ def test_known_winners_recalibrate_by_their_names(fit):
     assert [again.data.gold[item] for item in data.items[:40]] == labels[:40]
     with pytest.raises(ba.DataError, match=r"item 'q0' was shown in both orders, so 'model_a' may be either of"):
         ba.recalibrate(fit, {"q0": "model_a"})
+
+
+def test_winners_are_true_where_no_comparison_has_two_answers(rng):
+    alone, two = (_read(compare(rng, 20, dict.fromkeys(judges, 0.0))) for judges in (["ada"], ["ada", "bo"]))
+    taken = PAIRS.take(alone)
+    assert (taken.items, taken.item_columns) == (alone.items, alone.item_columns)
+    assert taken.controls == dict(zip(alone.items, np.array(alone.labels)[alone.label], strict=True))
+    known = replace(alone, controls={alone.items[0]: "model_a"})
+    for data in (two, known):
+        assert PAIRS.take(data) is data
+    assert replace(PAIRS, judges_err=True).take(alone) is alone
+    unsure = ba.AnnotationData.from_records(
+        [("1", "ada", "model_a"), ("1", "bo", "?"), ("2", "bo", "?")], labels=["model_a", "model_b"], unsure="?",
+        item_columns={"model_a": ["x", "x"], "model_b": ["y", "y"]},
+    )  # fmt: skip
+    assert PAIRS.take(unsure).controls == {"1": "model_a"}
+
+
+def test_judges_without_errors_win_what_is_won(rng, monkeypatch):
+    monkeypatch.setattr("bayesanno.analysis.ranking.MOST_DRAWS", 10)
+    data = _read(compare(rng, 30, {"ada": 0.0}, right=0.7))
+    for one, is_same in ((data, False), (PAIRS.take(data), True)):
+        fitted = from_prior(ba.models.ModelB(class_prior=PAIRS), one)
+        table = ba.ranking_table(fitted)
+        assert ("prefers_first_mean" in ba.annotator_table(fitted)) != is_same
+        assert np.allclose(table["share_won_mean"], table["win_rate_mean"], atol=1e-9) == is_same
+        assert np.allclose(ba.win_table(fitted)["share_won_mean"], ba.win_table(fitted)["mean"], atol=1e-9) == is_same
+
+
+def test_comparisons_of_rankings_have_their_weight_unless_told_otherwise(refuses):
+    rows = pd.DataFrame({"who": list("ab"), "order": ["x > y > z", "z > x"]})
+    data = ba.read_annotations(rows, ranking="order", annotator="who")
+    found = {weight: weights_of(ba.models.MACE(class_prior=ba.Pairs(weight=weight)), data) for weight in (None, "")}
+    np.testing.assert_allclose(found[None], [0.75, 0.75, 0.75, 1])
+    assert found[""] is None
+    heavy = replace(data, item_columns={**data.item_columns, "weight": [2.0, 1, 1, 1]})
+    with refuses(ba.DataError, "column 'weight' has a weight above 1"):
+        ba.Pairs().check(heavy)
+    ba.Pairs(weight="weight").check(heavy)
 
 
 @pytest.mark.filterwarnings("ignore::bayesanno.errors.IdentifiabilityWarning")  # one answer to each comparison

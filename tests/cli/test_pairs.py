@@ -56,6 +56,7 @@ def test_options_of_items_are_the_class_prior_of_a_fit_and_effects_are_written(r
     ("options", "terms"),
     [
         ("model_b @pairs", ["Pairs"]),
+        ("model_b @pairs --judges-err", ["Pairs"]),
         ("model_b @pairs --set class_prior=learnt", "learnt"),
         ("model_a @pairs", None),
     ],
@@ -66,4 +67,12 @@ def test_named_comparisons_need_no_options(run, tiny_fit, monkeypatch, options, 
     code, _, err = run("fit", *options.split(), "--no-report", "--out", "run")
     assert code == 0, err
     found = seen[0].to_fields().get("class_prior")
+    assert not found or found == "learnt" or found[0]["judges_err"] == ("--judges-err" in options)
     assert ([term["term"] for term in found] if isinstance(found, list | tuple) else found) == terms
+
+
+@pytest.mark.parametrize("options", ["mace @crowd", "model_a @pairs", "mace @pairs --set class_prior=learnt"])
+def test_errors_of_judges_are_those_of_comparisons_with_strengths(run, options):
+    code, _, err = run("fit", *options.split(), "--judges-err", "--out", "run")
+    assert code == 1
+    assert "--judges-err is about the strengths of systems" in err

@@ -221,6 +221,10 @@ BEFORE = {  # by code: a model and data of which it is found, and of which not
     "steep-prior": ((ModelB(confusion_strength=0.3), THREE), (ModelB(), THREE)),
     "shared-few-answers": ((SharedErrors(), TWO_ANSWERS), (SharedErrors(), THREE)),
     "shared-without-controls": ((SharedErrors(), THREE), (SharedErrors(), data_of("1abc", controls={"1": "x"}))),
+    "winners-true": (
+        (COMPARED, ba.modeling.take_as_true(data_of("1a", "2b", "3c", item_columns=PAIRED))),
+        (COMPARED, data_of("1a", "2b", "3c", item_columns=PAIRED)),
+    ),
     "comparisons-one-answer": (
         (COMPARED, data_of("1a", "2b", "3c", item_columns=PAIRED)),
         (COMPARED, data_of("1ab", "2bc", "3ca", item_columns=PAIRED)),

@@ -96,7 +96,7 @@ def test_battles_without_a_judge_are_comparisons_with_a_known_outcome(keep):
     battles = keep("a,b,winner\nx,y,a\ny,x,b\nx,z,tie\n", "battles.csv")
     data = ba.read_annotations(battles, pairs="a,b")
     assert (data.items, data.annotators) == (("1", "2", "3"), ("anyone",))
-    assert data.controls == {"1": "a", "2": "b", "3": "tie"}
+    assert ba.Pairs(first="a", second="b").take(data).controls == {"1": "a", "2": "b", "3": "tie"}
     assert data.item_columns["a"].names == ["x", "y", "x"]
 
 
@@ -250,4 +250,4 @@ def test_two_battles_without_a_judge_are_two_items():
     frame = repeated(prompt=["p", "p", "r"], a=list("mmn"), b=list("nno"), winner=["m", "n", "tie"])
     data = ba.read_annotations(frame, pairs="a,b")
     assert data.items == ("p: m | n", "p: m | n #2", "r: n | o") or len(data.items) == 3
-    assert len(data.controls) == 3
+    assert len(ba.Pairs(first="a", second="b").take(data).controls) == 3

@@ -48,7 +48,7 @@ SURE_Z = 2.33  # z of unevenness, exceeded once in a hundred by a normal variabl
 NOTICED = 0.1  # change of the expected number of wrong labels, as a share of it
 EXPLAINED = 0.85  # most of the covariance of annotators whom the labels follow that independent errors explain
 ENOUGH = 20  # known labels: of fewer, nothing is said
-FEWEST_VOTED = 10  # items with a vote: with fewer, a share means little
+FEWEST_VOTED = 4  # items with a vote: with fewer, a share means little
 
 
 def findings(fit: Fit) -> pd.DataFrame:

@@ -148,7 +148,7 @@ def plot_groups(table: pd.DataFrame, **options: Unpack[style.Panels]) -> Figure:
     -------
     matplotlib.figure.Figure
         A panel for each label of the table, and at most nine; groups from top to bottom, with the means and intervals
-        of the table. Prediction-powered ones are below those of the model.
+        of the table, the first source above.
 
     Raises
     ------
