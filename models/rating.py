@@ -89,10 +89,20 @@ class Rating(AnnotationModel):
         Whether items have noise of their own, on which annotators agree less or more.
     origin : {"panel", "population"}, default "panel"
         Whether true values are those of this panel of annotators, or of the population they come from.
-    mean_prior, spread_prior, bias_prior, typical_sd_prior : float
-        Scales of priors, as shares of the width of the scale.
-    sd_spread_prior, slope_prior, ambiguity_prior : float
-        Prior means of the standard deviations of log sd, of slopes, and of log ambiguities.
+    mean_prior : float, default 0.25
+        Standard deviation of the prior of the mean, as a share of the width of the scale.
+    spread_prior : float, default 0.3
+        Scale of the prior of the spread of true values, as a share of the width.
+    bias_prior : float, default 0.1
+        Prior mean of the spread of biases, as a share of the width.
+    typical_sd_prior : float, default 0.15
+        Prior median of the typical noise, as a share of the width.
+    sd_spread_prior : float, default 0.4
+        Prior mean of the standard deviation of log sd.
+    slope_prior : float, default 0.25
+        Prior mean of the standard deviation of slopes.
+    ambiguity_prior : float, default 0.25
+        Prior mean of the standard deviation of log ambiguities.
 
     Examples
     --------

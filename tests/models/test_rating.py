@@ -7,6 +7,7 @@ import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from pytensor.graph import graph_inputs
 from scipy.stats import multivariate_normal, norm
 
 from bayesanno.data.ratings import RatingData
@@ -49,8 +50,9 @@ def compile_formulas(model):
     item, who, value, known, level = table
     ratings = Ratings(who, item, value, known.shape[0], known, level)
     logp, of_latent = model.item_logp(ratings, p), model.latent_posterior(ratings, p)
-    names = [name for name in symbols if name in p.used]
     (number,), (derived,) = of_latent.numbers.values(), of_latent.derived.values()
+    used = set(graph_inputs([logp, *number, derived["expected"].values]))
+    names = [name for name, symbol in symbols.items() if symbol in used]
     gradient = pytensor.grad(logp.sum(), [symbols[name] for name in names], disconnected_inputs="ignore")
     outputs = [logp, derived["expected"].values, *number, *gradient]
     return names, compile_once([*(symbols[name] for name in names), *table], outputs)
