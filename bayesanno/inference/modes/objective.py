@@ -157,7 +157,7 @@ class FreeVariable:
         return found
 
 
-class Parameters:
+class Coordinates:
     """The free variables of a graph, with the coordinates of all in one vector.
 
     Parameters
