@@ -135,7 +135,7 @@ def describe_priors(model: Any, data: Any = None) -> list[str]:
     Parameters
     ----------
     model : AnnotationModel
-    data : AnnotationData, CountData or MultiAnnotationData, optional
+    data : data of the kind that the model takes, optional
 
     Examples
     --------

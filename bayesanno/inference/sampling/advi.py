@@ -30,8 +30,8 @@ from bayesanno._core.running import track
 from bayesanno.graph.density import Density
 from bayesanno.graph.functions import as_one_chain
 from bayesanno.inference.diagnosis.measures import find_pareto_k
-from bayesanno.inference.methods import ADVISettings, Draws
 from bayesanno.inference.sampling.starts import Starts
+from bayesanno.inference.settings import ADVISettings, Draws
 
 ROUND = 2_000  # steps between checks of the ELBO
 LEARNING_RATE = 1e-2
