@@ -54,7 +54,7 @@ def find_information(p: Parameters, noise: Noise) -> pt.TensorVariable:
     return ratio * STEEP**2 / 4 * pt.clip(2 * p.sd / narrowest, 1, 2)  # an answer is near to one end, or to both
 
 
-def measure_errors(votes: Votes, sd: float) -> tuple[np.ndarray, np.ndarray]:
+def measure_severity(votes: Votes, sd: float) -> tuple[np.ndarray, np.ndarray]:
     """Return how far each annotator is below the votes on average, in grades, and the root mean square; (annotator,).
 
     Both are shrunk towards an annotator with severity 0 and this sd.

@@ -164,7 +164,7 @@ class OrdinalDawidSkene(ItemEffectModel):
         return ((_grades.find_information(p, self.noise), pt.zeros(())),) if self.shared else ()
 
     def start(self, data: AnnotationData) -> dict[str, np.ndarray]:
-        severity, sd = _grades.measure_errors(votes_of(data), self.sd_prior[0])
+        severity, sd = _grades.measure_severity(votes_of(data), self.sd_prior[0])
         values = {
             "prevalence": in_proportion(votes_of(data).shares + self.prevalence_prior),
             "width": np.full(data.n_labels, 1 / data.n_labels),

@@ -48,6 +48,28 @@ print(arviz.__name__)
     assert done.stdout == "\narviz\n"
 
 
+IN_FUNCTIONS = (  # our own modules that functions may import: heavy ones, and those that most calls do not need
+    "bayesanno._core.private", "bayesanno.graph.loops", "bayesanno.modeling.ops",
+    "bayesanno.agreement.histograms", "bayesanno.analysis.item_types", "bayesanno.inference.dask",
+    "bayesanno.inference.em_vb", "bayesanno.inference.sampling", "bayesanno.io", "bayesanno.modeling.process",
+    "bayesanno.modeling.registry", "bayesanno.report.page", "bayesanno.report.plots.style",
+)  # fmt: skip
+
+
+def test_our_own_modules_are_imported_at_the_top_and_none_by_a_string():
+    """The rule of imports of CONTRIBUTING.md."""
+    inside, by_name = set(), set()
+    for path in [*(ROOT / "bayesanno").rglob("*.py"), *(ROOT / "models").rglob("*.py")]:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+            modules = {node.module for node in ast.walk(function) if isinstance(node, ast.ImportFrom)}
+            inside |= {module for module in modules if module.startswith("bayesanno")}
+        names = {getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(tree)}
+        by_name |= {path.name for name in ("import_module", "resolve_name", "__import__") if name in names}
+    assert {module for module in inside if not module.startswith(IN_FUNCTIONS)} == set()
+    assert by_name == {"lazy.py"}
+
+
 NAME_A_KIND = {  # the files that may name the class of a kind of data; all others ask its record
     "CountData": {
         "bayesanno/__init__.pyi", "bayesanno/agreement/histograms.py", "bayesanno/data/counts.py",

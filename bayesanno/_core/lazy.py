@@ -1,4 +1,4 @@
-"""ArviZ, pandas, PyMC, PyTensor and xarray under their usual names, and our own functions, imported at first use.
+"""ArviZ, pandas, PyMC, PyTensor and xarray under their usual names, imported at first use.
 
 Importing PyMC takes seconds. A model file imports `pm` and `pt` from here, so that the zoo can be listed, and a wrong
 column or a wrong prior reported, before anything heavy is loaded. Type checkers see the real modules.
@@ -7,8 +7,6 @@ column or a wrong prior reported, before anything heavy is loaded. Type checkers
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
-from pkgutil import resolve_name
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -30,16 +28,4 @@ else:
     pt = _LazyModule("pytensor.tensor")
     xr = _LazyModule("xarray")
 
-__all__ = ["azs", "import_when_called", "pd", "pm", "pt", "xr"]
-
-
-def import_when_called(path: str) -> Callable[..., Any]:
-    """Return the function at a path, `package.module:name`; its module is imported at the first call.
-
-    Examples
-    --------
-    >>> from bayesanno._core.lazy import import_when_called
-    >>> import_when_called("fractions:Fraction")("1/2") * 4
-    Fraction(2, 1)
-    """
-    return lambda *arguments, **named: resolve_name(path)(*arguments, **named)
+__all__ = ["azs", "pd", "pm", "pt", "xr"]

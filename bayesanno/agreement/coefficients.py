@@ -37,7 +37,7 @@ from bayesanno._core.lazy import pd
 from bayesanno._core.messages import DataError, counted, option
 from bayesanno._core.validate import check_share
 from bayesanno.agreement.alpha import beyond, compare_places, compare_sets, find_disagreement, find_ranks, nominal_alpha
-from bayesanno.agreement.pairs import WEIGHTED, Pairs, find_pairs
+from bayesanno.agreement.pairs import WEIGHTED, AnnotatorPairs, find_pairs
 from bayesanno.agreement.resampling import check_resampling, resample_items, with_bounds
 from bayesanno.agreement.vote import disagreed_items, require_shared, require_sure, shared_items
 from bayesanno.data.annotations import AnnotationData
@@ -428,7 +428,7 @@ def count_sums(data: AnnotationData) -> dict[str, Any]:
 
 
 def measure_all(
-    sums: Mapping[str, Any], pairs: Pairs, numbers: np.ndarray | None, weights: np.ndarray
+    sums: Mapping[str, Any], pairs: AnnotatorPairs, numbers: np.ndarray | None, weights: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Return every coefficient (resample,), from items with weights (item, resample); nan if undefined."""
     total = {name: values.T @ weights for name, values in sums.items()}  # (..., resample)
@@ -474,7 +474,9 @@ def _no_order() -> str:
     return f"the labels have no order: if they are declared from lowest to highest, pass {option('ordered', True)}"
 
 
-def _explain_missing(pairs: Pairs, found: Mapping[str, Sequence[float]], reasons: Mapping[str, str]) -> dict[str, str]:
+def _explain_missing(
+    pairs: AnnotatorPairs, found: Mapping[str, Sequence[float]], reasons: Mapping[str, str]
+) -> dict[str, str]:
     """Return the reasons why other coefficients or their bounds are nan, or what they leave out."""
     every = {name: "all answers are one label" for name, each in found.items() if math.isnan(each[0])} | dict(reasons)
     of_pairs, n = pairs.coefficients(np.ones(pairs.joint.shape[1])), pairs.first.size

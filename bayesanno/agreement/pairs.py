@@ -33,7 +33,7 @@ ARRAYS = 10  # arrays over the labels of pairs in memory at a time
 WEIGHTED = ("cohen_kappa_linear", "cohen_kappa_quadratic")  # meaningful for ordered labels
 
 
-# From sums (see `Pairs.add_up`): what is observed, what chance gives, and the most there could be, for `beyond`.
+# From sums (see `AnnotatorPairs.add_up`): what is observed, what chance gives, and the most there could be (`beyond`).
 # Disagreement is negative. All are whole numbers but for ordinal alpha, so that what is not defined is exactly 0 / 0.
 COEFFICIENTS: dict[str, Callable[[Any], tuple[Any, Any, Any]]] = {
     "agreement": lambda s: (s.same, 0, s.n),
@@ -48,7 +48,7 @@ COEFFICIENTS: dict[str, Callable[[Any], tuple[Any, Any, Any]]] = {
 
 
 @dataclass(frozen=True)
-class Pairs:
+class AnnotatorPairs:
     """The pairs of annotators who share items, and how often each two labels were given to the same item.
 
     The `first` annotator comes before the `second` in the data; `n_items` were answered by both, (pair,). The labels
@@ -134,7 +134,7 @@ class Pairs:
         if self.errors is None:
             return self.coefficients(weights)
         tables = (self.errors @ weights).reshape(-1, 2, 2, *weights.shape[1:])
-        return self.coefficients(weights) | measure_errors(np.moveaxis(tables, (1, 2), (-2, -1)))
+        return self.coefficients(weights) | correlate_errors(np.moveaxis(tables, (1, 2), (-2, -1)))
 
 
 class Matches(NamedTuple):
@@ -159,7 +159,7 @@ def match_labels(data: AnnotationData) -> Matches:
     return Matches(item[left], annotator[left], annotator[right], label[left], label[right], n)
 
 
-def find_pairs(data: AnnotationData, *, ordered: bool = False) -> Pairs:
+def find_pairs(data: AnnotationData, *, ordered: bool = False) -> AnnotatorPairs:
     """Find the pairs of annotators who answered the same items, without "unsure" answers.
 
     Their alpha is ordinal if `ordered`.
@@ -180,7 +180,7 @@ def find_pairs(data: AnnotationData, *, ordered: bool = False) -> Pairs:
 
     gold = data.gold_codes[item]
     wrong = (pair * 2 + (label_1 != gold)) * 2 + (label_2 != gold)
-    return Pairs(
+    return AnnotatorPairs(
         first=code // data.n_annotators,
         second=code % data.n_annotators,
         n_items=np.bincount(shared, minlength=code.size),
@@ -195,12 +195,12 @@ def find_pairs(data: AnnotationData, *, ordered: bool = False) -> Pairs:
     )
 
 
-def measure_errors(tables: np.ndarray) -> dict[str, np.ndarray]:
+def correlate_errors(tables: np.ndarray) -> dict[str, np.ndarray]:
     """Return `error_correlation` (phi) from counts (..., 2, 2) of the first (rows) and the second being right or wrong.
 
     Examples
     --------
-    >>> measure_errors(np.array([[70.0, 10.0], [10.0, 10.0]]))["error_correlation"].round(4).tolist()
+    >>> correlate_errors(np.array([[70.0, 10.0], [10.0, 10.0]]))["error_correlation"].round(4).tolist()
     0.375
     """
     rows, columns = tables.sum(axis=-1).prod(axis=-1), tables.sum(axis=-2).prod(axis=-1)
@@ -208,7 +208,7 @@ def measure_errors(tables: np.ndarray) -> dict[str, np.ndarray]:
     return {"error_correlation": divide(more, np.sqrt(rows * columns))}
 
 
-def average_over_partners(pairs: Pairs, values: np.ndarray, n_annotators: int) -> np.ndarray:
+def average_over_partners(pairs: AnnotatorPairs, values: np.ndarray, n_annotators: int) -> np.ndarray:
     """Return the mean of a coefficient (pair, ...) over each annotator's partners (annotator, ...); nan without any."""
     total = np.zeros((n_annotators, *values.shape[1:]))
     n = np.zeros_like(total)

@@ -24,7 +24,7 @@ from bayesanno.analysis.views import view_for_table
 from bayesanno.data.labelled import divide
 from bayesanno.fits.view import FitPart, FitView, part_of
 from bayesanno.inference.diagnosis.measures import count_independent
-from bayesanno.inference.diagnosis.residuals import Matches, add_up, correlate_sums, error_chances, match_errors
+from bayesanno.inference.diagnosis.residuals import MatchedErrors, add_up, correlate_sums, error_chances, match_errors
 from bayesanno.modeling.latents import require_latents
 from bayesanno.simulation.quantities import ModelDraws
 
@@ -34,7 +34,7 @@ type Groups = Mapping[str, Any] | pd.Series | pd.DataFrame
 MOST_PAIRS = 10_000  # of annotators, or of groups, that have rows of their own
 
 
-class Rows(NamedTuple):
+class TableRows(NamedTuple):
     """Rows of the table: their level, the names of groups or annotators, and the mean number of answers.
 
     `of_pair` is the row of each pair of annotators, -1 if it has none.
@@ -180,25 +180,25 @@ def code_groups(groups: Groups | None, part: FitPart) -> tuple[np.ndarray, list[
 
 
 def _list_rows(
-    matches: Matches, part: FitPart, codes: np.ndarray, names: list[str], least_items: int
-) -> Iterator[Rows]:
+    matches: MatchedErrors, part: FitPart, codes: np.ndarray, names: list[str], least_items: int
+) -> Iterator[TableRows]:
     """Yield the rows of all annotators, of groups if there are any, and of pairs that share enough items."""
     none = np.zeros(len(matches.who), dtype=int)
-    yield Rows("all", [""], [""], _count_answers(part, 0 * codes)[1], none)
+    yield TableRows("all", [""], [""], _count_answers(part, 0 * codes)[1], none)
     if names:
         groups, (one, other) = np.array(names, dtype=object), np.sort(codes[matches.who], axis=1).T  # one: (pair,)
         n_answers, mean = _count_answers(part, codes)
-        yield Rows(["within", "between"], ["", ""], ["", ""], [mean, np.nan], (one != other).astype(int))
-        yield Rows("group", groups, groups, n_answers, np.where(one == other, one, -1))
+        yield TableRows(["within", "between"], ["", ""], ["", ""], [mean, np.nan], (one != other).astype(int))
+        yield TableRows("group", groups, groups, n_answers, np.where(one == other, one, -1))
         cell, of_pair, n = np.unique(one * groups.size + other, return_inverse=True, return_counts=True)
         first, second = np.divmod(cell, groups.size)
         shown, place = _take_most(n * (first != second), 1)
-        yield Rows("group", groups[first[shown]], groups[second[shown]], np.nan, place[of_pair])
+        yield TableRows("group", groups[first[shown]], groups[second[shown]], np.nan, place[of_pair])
     shape = none.size, matches.n_items
     shared = add_up(np.ones(matches.item.size), matches.pair, matches.item, shape)
     shown, place = _take_most(np.diff(shared.indptr), least_items)
     first, second = np.array(part.data.annotators, dtype=object)[matches.who[shown].T]
-    yield Rows("pair", first, second, 2.0, place)
+    yield TableRows("pair", first, second, 2.0, place)
 
 
 def _take_most(n: np.ndarray, least: int) -> tuple[np.ndarray, np.ndarray]:
@@ -219,7 +219,7 @@ def _count_answers(part: FitPart, codes: np.ndarray) -> tuple[np.ndarray, float]
     return divide(n.sum(axis=1), np.diff(n.indptr)), float(n.data.mean())
 
 
-def _tabulate(matches: Matches, rows: Rows, ci_prob: float) -> pd.DataFrame:
+def _tabulate(matches: MatchedErrors, rows: TableRows, ci_prob: float) -> pd.DataFrame:
     """Return some rows of the table, without what they are worth."""
     n, row = len(rows.first), rows.of_pair[matches.pair]
     kept = np.flatnonzero(row >= 0)

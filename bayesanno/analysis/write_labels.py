@@ -27,7 +27,7 @@ from bayesanno.inference.dask.annotations import DaskAnnotations, require_distri
 from bayesanno.inference.dask.cluster import allow_large_tasks
 from bayesanno.inference.dask.parts import Part
 from bayesanno.inference.em_vb.fixed_point import require_updates
-from bayesanno.inference.tempering import Answers, Tempering, temperings_of
+from bayesanno.inference.tempering import CountedAnswers, Tempering, temperings_of
 from bayesanno.modeling.expectation import Logs, read_log_posterior
 from bayesanno.modeling.kinds.annotations import tabulate_posterior
 
@@ -161,7 +161,7 @@ def write_part(
     return write_file(table, len(table), folder, part.number)
 
 
-def count_part(part: Part, adjustment: Tempering) -> Answers:
+def count_part(part: Part, adjustment: Tempering) -> CountedAnswers:
     """Return the answers to each item of a part, as an adjustment takes them."""
     found = []
     for block in part.items.blocks:
@@ -174,7 +174,7 @@ def count_part(part: Part, adjustment: Tempering) -> Answers:
     n, weight, copied = (
         np.concatenate([getattr(one, name) for one in found])[part.items.pattern] for name in ("n", "weight", "copied")
     )
-    return Answers(n, weight, copied)
+    return CountedAnswers(n, weight, copied)
 
 
 def write_file(table: pd.DataFrame, n_items: int, folder: Path, number: int) -> WrittenLabels:

@@ -19,8 +19,9 @@ from bayesanno.cli.files import check_out, finish_fit, new_folder, reading_of, s
 from bayesanno.cli.for_model import choose_model, read_for, run_fit
 from bayesanno.cli.on_dask import fit_on_dask
 from bayesanno.fits.view import view_of
-from bayesanno.inference.methods import NUTSSettings, choose_method
+from bayesanno.inference.methods import choose_method
 from bayesanno.inference.sampling.starts import check_initvals
+from bayesanno.inference.settings import NUTSSettings
 from bayesanno.io.beside import OF_FILES, read_known
 
 DASK_HELP = (

@@ -19,8 +19,9 @@ from bayesanno._core.messages import DataError, ModelError
 from bayesanno._core.validate import check_seed
 from bayesanno.data.frame import SIDES
 from bayesanno.data.labelled import name_labels
-from bayesanno.inference.methods import METHODS, NUTSSampler
+from bayesanno.inference.methods import METHODS
 from bayesanno.inference.sampling.starts import Begin
+from bayesanno.inference.settings import NUTSSampler
 from bayesanno.io.comparisons import BASELINE
 from bayesanno.io.read import SHAPES, format_names, options_of_shapes, read_annotations, read_table
 from bayesanno.io.records import read_tool

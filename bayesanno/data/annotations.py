@@ -20,6 +20,7 @@ from bayesanno._core.lazy import pd
 from bayesanno._core.messages import DataError, as_names, counted, enumerated, listed, option
 from bayesanno.data.columns import hash_columns
 from bayesanno.data.described import freeze
+from bayesanno.data.frame import SIDES, collect_fields, tabulate
 from bayesanno.data.labelled import (
     NO_ANNOTATION,
     Codes,
@@ -274,8 +275,6 @@ class AnnotationData(LongTable, Labelled):
         >>> AnnotationData.from_frame(data.to_frame()).hash == data.hash
         True
         """
-        from bayesanno.data.frame import SIDES, collect_fields
-
         about = getattr(frame, "attrs", {})
         columns = {
             "item": about.get("item_columns", ()) if item_columns is None else as_names(item_columns),
@@ -482,8 +481,6 @@ class AnnotationData(LongTable, Labelled):
         >>> data.to_frame().to_csv(index=False).split()
         ['item,annotator,label,gold', 's1,ada,yes,yes', 's1,bo,no,yes']
         """
-        from bayesanno.data.frame import tabulate
-
         return tabulate(self)
 
 

@@ -17,7 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from bayesanno._core.lazy import import_when_called, pm
+from bayesanno._core.lazy import pm
 from bayesanno._core.messages import FitError, name_error, option
 from bayesanno.graph.c_functions import CFunctions, describe, make_functions
 from bayesanno.graph.compiler import CFunction
@@ -25,7 +25,6 @@ from bayesanno.graph.flat import flatten, lay_out
 from bayesanno.graph.functions import BY_NUMPY, keep, plain_compiling
 from bayesanno.graph.source import NotWrittenError
 
-compile_by_nutpie = import_when_called("bayesanno._core.private:compile_by_nutpie")
 logger = logging.getLogger(__name__)
 
 Parts = Mapping[str, tuple[slice, tuple[int, ...]]]
@@ -105,7 +104,7 @@ def compile_graph(graph: pm.Model, start: Mapping[str, np.ndarray]) -> Density:
     start : mapping of name to array
         Values of free variables, on their own scale: the density's start.
     """
-    from bayesanno._core.private import draw_initial_point
+    from bayesanno._core.private import compile_by_nutpie, draw_initial_point
 
     with plain_compiling():
         flat = flatten(graph)
@@ -120,8 +119,8 @@ def compile_graph(graph: pm.Model, start: Mapping[str, np.ndarray]) -> Density:
         try:
             functions = CFunctions(*keep(flat.name, lambda: make_functions(flat)), arrays, describe(arrays))
         except Exception as why:  # of any kind: private parts of PyTensor may have changed
-            logp, kept, *read = compile_by_nutpie(graph, names)  # an error of the model itself is raised here
-            functions = CFunctions(CFunction(logp.address, 5, logp), CFunction(kept.address, 5, kept), *read)
+            logp, kept, read, pointers = compile_by_nutpie(graph, names)  # an error of the model itself is raised here
+            functions = CFunctions(CFunction(logp.address, 5, logp), CFunction(kept.address, 5, kept), read, pointers)
             if isinstance(why, NotWrittenError):
                 logger.info("compiled by nutpie, which takes longer: %s", why)
             else:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bayesanno._core.lazy import import_when_called, pm, pt, xr
+from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.graph.c_functions import ArrayFunction
 from bayesanno.graph.flat import name_graph, read_data
 from bayesanno.graph.source import NotWrittenError
@@ -145,9 +145,6 @@ def evaluate_draws(
     return [np.stack(each) for each in zip(*found, strict=True)]
 
 
-remove_value_transforms = import_when_called("bayesanno._core.private:remove_value_transforms")
-
-
 def name_draws(graph: pm.Model, values: Mapping[str, np.ndarray]) -> xr.Dataset:
     """Return draws of a graph's variables, (chain, draw, ...) each, with named dimensions.
 
@@ -178,6 +175,8 @@ def as_one_chain(graph: pm.Model, points: Sequence[Mapping[str, np.ndarray]]) ->
 
 def add_deterministics(graph: pm.Model, free: xr.Dataset) -> xr.Dataset:
     """Return draws of the free parameters and of the graph's deterministics."""
+    from bayesanno._core.private import remove_value_transforms
+
     graph = remove_value_transforms(graph)
     return free.assign(_evaluate(graph, graph.deterministics, graph.replace_rvs_by_values(graph.deterministics), free))
 
@@ -187,6 +186,8 @@ def compute_log_prior(graph: pm.Model, free: xr.Dataset) -> xr.Dataset:
 
     A distribution over a dimension, such as a Dirichlet, has one density for the whole dimension.
     """
+    from bayesanno._core.private import remove_value_transforms
+
     graph = remove_value_transforms(graph)
     each = [pm.logp(variable, graph.rvs_to_values[variable], warn_rvs=False) for variable in graph.free_RVs]
     return _evaluate(graph, graph.free_RVs, graph.replace_rvs_by_values(each), free)

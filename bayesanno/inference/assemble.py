@@ -35,9 +35,9 @@ from bayesanno.inference.diagnosis.findings import (
 )
 from bayesanno.inference.diagnosis.measures import add_rare, diagnose, measure_convergence, measure_within_modes
 from bayesanno.inference.diagnosis.misfit import measure_copying, measure_misfit
-from bayesanno.inference.methods import Results
 from bayesanno.inference.modes.record import record_modes
 from bayesanno.inference.relabelling import share_changed
+from bayesanno.inference.settings import Results
 from bayesanno.inference.tempering import adjust, check_labels
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.findings import Finding, warn_of

@@ -7,11 +7,11 @@ import math
 import os
 import time
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bayesanno._core.lazy import import_when_called, pd, pm, xr
+from bayesanno._core.lazy import pd, pm, xr
 from bayesanno._core.running import keep_keyboard_interrupt, one_blas_thread, status
 from bayesanno._core.validate import check_memory, check_seed, is_remote, known_seed, suggest_arguments
 from bayesanno.data.totals import AnnotationTotals
@@ -19,10 +19,11 @@ from bayesanno.fits.storage import free_old_fits
 from bayesanno.graph.functions import plain_compiling
 from bayesanno.inference.assemble import check_answers, compute, find, make_tree
 from bayesanno.inference.diagnosis.findings import find_before
-from bayesanno.inference.methods import NUTSSampler, check_method_on_dask, choose_method
+from bayesanno.inference.methods import check_method_on_dask, choose_method
 from bayesanno.inference.modes.record import place_chains
 from bayesanno.inference.relabelling import align_classes, require_class_matrices
 from bayesanno.inference.sampling.starts import Begin, check_initvals, choose_starts
+from bayesanno.inference.settings import NUTSSampler
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import terms_of
 from bayesanno.modeling.findings import warn_of
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
     from bayesanno.inference.dask.annotations import DaskAnnotations
     from bayesanno.io.sources import Source
-
-allow_large_tasks = import_when_called("bayesanno.inference.dask.cluster:allow_large_tasks")
 
 
 @suggest_arguments({"seed": "random_seed", "sampler": "nuts_sampler", "start": "initvals"})
@@ -190,7 +189,7 @@ def fit(
     how: dict[str, Any] = {"random_seed": known_seed(random_seed), "progressbar": progressbar}
     made_by: dict[str, Any] = {"method": method, "yields": chosen.yields, "settings": json.dumps(settings.to_fields())}
     if not chosen.needs_graph:  # steps 2 to 4 are the method's own
-        with allow_large_tasks() if isinstance(answers, AnnotationTotals) else nullcontext():
+        with _on_workers() if isinstance(answers, AnnotationTotals) else nullcontext():
             results = chosen.run(model, answers, settings, initvals=initvals, relabel=relabel, **how)
     else:
         with plain_compiling(), one_blas_thread(), keep_keyboard_interrupt():
@@ -241,6 +240,12 @@ def _require_answers(model: AnnotationModel, data: Any, method: str, client: Cli
         term.check_design(data)
         data = term.take(data)
     return data
+
+
+def _on_workers() -> AbstractContextManager[None]:
+    from bayesanno.inference.dask.cluster import allow_large_tasks
+
+    return allow_large_tasks()
 
 
 def _require_memory(model: AnnotationModel, graph: pm.Model, settings: Any) -> None:

@@ -197,7 +197,7 @@ def _undo(view: FitView) -> xr.DataTree:
 # --------------------------------------------------------------------------------------------------------- the formula
 
 
-class Answers(NamedTuple):
+class CountedAnswers(NamedTuple):
     """The answers to each item.
 
     Attributes
@@ -293,7 +293,7 @@ class Tempering:
         names_class: np.ndarray,
         n_rows: int,
         times: np.ndarray | None = None,
-    ) -> Answers:
+    ) -> CountedAnswers:
         """Return the answers to each item, from their items (`row`), annotators and labels, (answer,) each.
 
         Parameters
@@ -314,7 +314,7 @@ class Tempering:
         copied = np.bincount(row, times * more, minlength=n_rows) / np.maximum(n, 1)
         weight = times * informedness[annotator] / (1 + more)
         votes = [np.bincount(row, weight * names[label], minlength=n_rows) for names in names_class]
-        return Answers(n, np.stack(votes, axis=1), copied)
+        return CountedAnswers(n, np.stack(votes, axis=1), copied)
 
     def _measure_copied(
         self, row: np.ndarray, annotator: np.ndarray, times: np.ndarray, shape: tuple[int, int]
@@ -330,7 +330,7 @@ class Tempering:
         answered = coo_array((times, (row, annotator)), shape=shape).tocsr()
         return np.asarray((answered @ excess)[np.array(row), np.array(annotator)]).ravel()
 
-    def temper(self, logs: np.ndarray, answers: Answers | None) -> Iterator[np.ndarray]:
+    def temper(self, logs: np.ndarray, answers: CountedAnswers | None) -> Iterator[np.ndarray]:
         """Yield log probabilities tempered by each draw, (draw, item, label), of some items at a time: equation (3)."""
         prior = None if answers is None else answers.log_prior
         centre = np.broadcast_to(self.log_share if prior is None else prior, logs.shape)
@@ -340,22 +340,22 @@ class Tempering:
             effect = np.ones((1, rows.size)) if answers is None else self.find_effect(answers, rows)
             yield log_probabilities(self.temperature[:, None] * effect, self.shift, centre[rows], odds[rows])
 
-    def find_effect(self, answers: Answers, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+    def find_effect(self, answers: CountedAnswers, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
         """Return D of each item in each draw, (draw, item): equation (2)."""
         r = self.correlation[:, None]
         return 1 + np.maximum(answers.n[rows] - 1, 0) * r + (1 - r) * answers.copied[rows]
 
-    def average(self, logs: np.ndarray, answers: Answers | None = None) -> np.ndarray:
+    def average(self, logs: np.ndarray, answers: CountedAnswers | None = None) -> np.ndarray:
         """Return tempered log probabilities (item, label), averaged: equation (6), or (3) without answers."""
         tempered = np.concatenate([*map(average_logs, self.temper(logs, answers))])
         return tempered if answers is None else self._mix(logs, tempered, answers, self.weigh(answers))
 
-    def weigh(self, answers: Answers) -> np.ndarray:
+    def weigh(self, answers: CountedAnswers) -> np.ndarray:
         """Return b of each item, (item,): equation (7)."""
         return np.maximum(self.weight, np.minimum(1, answers.copied / IMPORTANT))
 
     def draw(
-        self, own: Iterable[np.ndarray], logs: np.ndarray, answers: Answers | None, rng: np.random.Generator
+        self, own: Iterable[np.ndarray], logs: np.ndarray, answers: CountedAnswers | None, rng: np.random.Generator
     ) -> Iterator[tuple[np.ndarray, bool]]:
         """Yield draws of log probabilities (item, label), and whether each is a draw of the model's own.
 
@@ -375,7 +375,7 @@ class Tempering:
                 tempered = self._mix(np.where(is_own[:, None], each, logs), tempered, answers, 1.0 - is_own)
             yield tempered, False
 
-    def _mix(self, logs: np.ndarray, tempered: np.ndarray, answers: Answers, b: np.ndarray) -> np.ndarray:
+    def _mix(self, logs: np.ndarray, tempered: np.ndarray, answers: CountedAnswers, b: np.ndarray) -> np.ndarray:
         """Return the model's, tempered and vote's log probabilities (item, label) together: equations (5) to (8)."""
         from scipy.special import logsumexp
 
@@ -498,7 +498,7 @@ def _expect_errors(part: FitPart) -> float:
     return float(np.nansum(1 - part.posterior.values[~is_given(part)].max(axis=1)))
 
 
-def count_answers(view: FitView, part: FitPart, tempering: Tempering) -> Answers | None:
+def count_answers(view: FitView, part: FitPart, tempering: Tempering) -> CountedAnswers | None:
     """Return the answers to the items of a part, with their own priors in a model with a class prior.
 
     None for a recalibration, which has no vote.

@@ -34,7 +34,7 @@ from bayesanno.modeling.columns import Columns  # noqa: F401 -- terms are known 
 from bayesanno.modeling.findings import Finding
 from bayesanno.modeling.kinds.base import CLASS_ROW, Arrays, Patterns
 from bayesanno.modeling.latents import Derived, Discrete, Latent, LatentPosterior, subtract_total
-from bayesanno.modeling.likelihood import find_patterns, index_arrays, observe
+from bayesanno.modeling.likelihood import index_arrays, observe, patterns_of
 from bayesanno.modeling.own_models import check_own_model
 from bayesanno.modeling.pairs import Pairs  # noqa: F401
 
@@ -245,7 +245,7 @@ class AnnotationModel(Fields, ABC):
             If the data are not of the kind that the model takes.
         """
         require_data(self, data)
-        arrays = index_arrays(self, data, find_patterns(self, data))
+        arrays = index_arrays(self, data, patterns_of(self, data))
         with pm.Model(coords=self.coords(data)) as graph:
             for name, fixed in self.fixed_parameters(data).items():
                 pm.Data(name, fixed.value, dims=fixed.dims)

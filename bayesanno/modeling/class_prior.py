@@ -190,7 +190,7 @@ class ClassPrior:
 
 
 @dataclass(frozen=True)
-class Rows:
+class ItemRows:
     """Distinct items in terms of the values that a class prior uses.
 
     Attributes
@@ -221,7 +221,7 @@ def terms_of(model: Any) -> tuple[Term, ...]:
     return () if prior is None else prior.terms
 
 
-def find_rows(prior: ClassPrior, data: Any) -> Rows:
+def find_rows(prior: ClassPrior, data: Any) -> ItemRows:
     """Find the distinct items in terms of the values that a class prior uses."""
     columns = {
         f"{term.name}:{name}": values for term in prior.terms for name, values in term.columns(data).items()
@@ -231,7 +231,7 @@ def find_rows(prior: ClassPrior, data: Any) -> Rows:
     of_item = of_item.ravel()
     arrays = {ArrayName(OF_COLUMN, name): IndexArray(values[first], Axis.ROW) for name, values in columns.items()}
     share = np.bincount(of_item, minlength=first.size) / data.n_items
-    return Rows(arrays | {ROW_SHARE: IndexArray(share, Axis.ROW)}, of_item)
+    return ItemRows(arrays | {ROW_SHARE: IndexArray(share, Axis.ROW)}, of_item)
 
 
 def weights_of(model: Any, data: Any) -> np.ndarray | None:

@@ -39,7 +39,7 @@ from bayesanno.graph.functions import BY_NUMPY, compile_once, evaluate_draws, st
 from bayesanno.modeling.arguments import Answers, Parameters
 from bayesanno.modeling.base import ClassModel
 from bayesanno.modeling.kinds import kind_of
-from bayesanno.modeling.likelihood import find_patterns, index_arrays
+from bayesanno.modeling.likelihood import index_arrays, patterns_of
 
 STEP = 1.1  # between nodes, in standard deviations of the narrowest integrand
 MOST_NUMBERS = 2**24  # of an array over items, classes and nodes
@@ -207,7 +207,7 @@ def _for_each(
     model: ItemEffectModel, data: AnnotationData, draws: xr.Dataset
 ) -> tuple[Answers, Parameters, dict[pt.TensorVariable, np.ndarray]]:
     """Return symbolic answers and parameters of one draw, and the values of the parameters, (draw, ...)."""
-    arrays = index_arrays(model, data, find_patterns(model, data))
+    arrays = index_arrays(model, data, patterns_of(model, data))
     answers = kind_of(data).answers(data, {key: pt.as_tensor(array.values) for key, array in arrays.items()})
     values = stack_samples(draws)
     drawn = {name: pt.TensorType("float64", (None,) * (each.ndim - 1))(name) for name, each in values.items()}

@@ -15,8 +15,7 @@ import numpy as np
 
 from bayesanno._core.lazy import pm, pt
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.patterns import find_joint_patterns, lay_out
-from bayesanno.data.patterns import find_patterns as find_answers
+from bayesanno.data.patterns import find_joint_patterns, find_patterns, lay_out
 from bayesanno.modeling.arguments import FixedParameter, Parameters
 from bayesanno.modeling.class_prior import class_prior_of, find_rows, weights_of, with_log_class
 from bayesanno.modeling.kinds import Data, kind_of, outline_of
@@ -43,7 +42,7 @@ class ObservedModel(Protocol):
         """Return the model's own arrays."""
 
 
-def find_patterns(model: ObservedModel, data: Data) -> Patterns:
+def patterns_of(model: ObservedModel, data: Data) -> Patterns:
     """Find the items that are equal for a model."""
     prior = class_prior_of(model)
     if prior is None:
@@ -51,7 +50,7 @@ def find_patterns(model: ObservedModel, data: Data) -> Patterns:
     assert isinstance(data, AnnotationData)  # whose items have columns
     rows = find_rows(prior, data)
     pattern = (
-        find_joint_patterns([find_answers(data), rows.of_item]) if model.collapse_items else np.arange(data.n_items)
+        find_joint_patterns([find_patterns(data), rows.of_item]) if model.collapse_items else np.arange(data.n_items)
     )
     layout = lay_out(data, pattern)
     return Patterns({"": layout}, layout.first, layout.pattern, rows.for_patterns(layout.first))
@@ -74,7 +73,7 @@ def observed_arrays(model: ObservedModel, data: Data) -> dict[str, np.ndarray]:
     `pm.set_data(observed_arrays(model, data), graph)` puts other answers of the same shape into an existing graph.
     nutpie's `with_data` does this without recompiling; it takes the arrays that the likelihood uses.
     """
-    arrays = index_arrays(model, data, find_patterns(model, data))
+    arrays = index_arrays(model, data, patterns_of(model, data))
     return {key.name: array.values for key, array in arrays.items()}
 
 

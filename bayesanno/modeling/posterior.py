@@ -45,7 +45,7 @@ from bayesanno.modeling.latents import (
     measure_entropy,
     spread_levels,
 )  # fmt: skip
-from bayesanno.modeling.likelihood import find_patterns, index_arrays
+from bayesanno.modeling.likelihood import index_arrays, patterns_of
 
 Reading = tuple[str, str]  # what is read off: the name of the latent, and what it is
 OF_STATES = (PROBABILITY, LOG_PROBABILITY, PROBABILITY_MCSE)
@@ -394,7 +394,7 @@ def compile_formula(
     """
     if "item" in posterior.dims and posterior["item"].values.tolist() != list(data.items):
         raise FitError(f"items have parameters of their own in {model.name}, and these are of other items")
-    patterns = find_patterns(model, data)
+    patterns = patterns_of(model, data)
     arrays = index_arrays(model, data, patterns)
     if known is None:
         known = {name: parameter.value for name, parameter in model.fixed_parameters(data).items()}

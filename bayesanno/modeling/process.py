@@ -16,7 +16,7 @@ from bayesanno.modeling.arguments import Parameters
 from bayesanno.modeling.class_prior import PREVALENCE, class_prior_of, without_items
 from bayesanno.modeling.kinds import Data, kind_of
 from bayesanno.modeling.latents import Discrete
-from bayesanno.modeling.likelihood import declared_parameters, find_patterns, index_arrays
+from bayesanno.modeling.likelihood import declared_parameters, index_arrays, patterns_of
 
 MOST_ARGUMENTS = 2  # of a distribution in a formula: further ones of our own distributions say how it is sampled
 
@@ -73,7 +73,7 @@ def describe_process(model: Any, data: Data) -> ProcessGraph:
 
     graph = model.build(data)
     adapter = kind_of(model)
-    arrays = index_arrays(model, data, find_patterns(model, data))
+    arrays = index_arrays(model, data, patterns_of(model, data))
     given = {key: pt.as_tensor(array.values) for key, array in arrays.items()}
     parameters = Parameters(declared_parameters(model, data, graph, given))
     states, labels = model.generate(adapter.design(data, given), parameters)
@@ -135,7 +135,7 @@ def describe_priors(model: Any, data: Any = None) -> list[str]:
     Parameters
     ----------
     model : AnnotationModel
-    data : AnnotationData, CountData or MultiAnnotationData, optional
+    data : data of the kind that the model takes, optional
 
     Examples
     --------

@@ -35,7 +35,7 @@ CLOSE = 1e-6  # nats between an item's likelihood and the product of its answers
 
 
 @dataclass(frozen=True, eq=False)
-class DrawnStates:
+class StatesAndAnswers:
     """The two factors.
 
     Attributes
@@ -66,7 +66,7 @@ class DrawnStates:
 
 def find_states(
     model: AnnotationModel, data: AnnotationData, posterior: xr.Dataset, known: Mapping[str, np.ndarray]
-) -> DrawnStates:
+) -> StatesAndAnswers:
     """Return the states of items and the answers of their annotators, for evenly spaced draws of a posterior.
 
     Raises
@@ -84,7 +84,7 @@ def find_states(
     thinned = take_draws(posterior, min(most, max(1, MOST_BYTES // (4 * n_cells))))
     by_draw = _by_node if isinstance(model, ItemEffectModel) else _by_class
     states, answers = zip(*by_draw(model, data, thinned, known), strict=True)
-    return DrawnStates(names, np.stack(states), np.stack(answers))
+    return StatesAndAnswers(names, np.stack(states), np.stack(answers))
 
 
 Factors = Iterator[tuple[np.ndarray, np.ndarray]]  # of each draw: (item, class, node), (viewer, response, ...)

@@ -43,7 +43,7 @@ from bayesanno._core.lazy import pd
 from bayesanno._core.messages import DataError, listed
 from bayesanno.analysis.decisions import read_costs
 from bayesanno.modeling.posterior import draw_codes
-from bayesanno.modeling.states import DrawnStates
+from bayesanno.modeling.states import StatesAndAnswers
 from bayesanno.planning.of_fit import Budget, CandidateAnswers
 
 Allocation = Literal["evenly", "each", "suggested"]
@@ -165,7 +165,7 @@ class Futures:
         return np.stack([items[kept], annotators[kept]])
 
 
-def _take_some(states: DrawnStates, n_annotators: int) -> DrawnStates:
+def _take_some(states: StatesAndAnswers, n_annotators: int) -> StatesAndAnswers:
     """Return fewer draws, evenly spaced, of annotators in one order of comparisons."""
     most = min(max(LEAST_DRAWS, MOST_CELLS // states.state.shape[3]), states.n_draws)
     at = np.linspace(0, states.n_draws - 1, most).astype(int)
@@ -224,7 +224,7 @@ class Gains:
 
     Parameters
     ----------
-    states : DrawnStates
+    states : StatesAndAnswers
     utility : callable
     rng : numpy.random.Generator
         For items that are asked about many times, where branches are drawn.
@@ -234,7 +234,7 @@ class Gains:
     gain : array, shape (item, annotator)
     """
 
-    def __init__(self, states: DrawnStates, utility: Utility, rng: np.random.Generator) -> None:
+    def __init__(self, states: StatesAndAnswers, utility: Utility, rng: np.random.Generator) -> None:
         self._states, self._utility, self._rng = states, utility, rng
         self._branches: dict[int, np.ndarray] = {}  # of items asked about: (branch, draw, class, node)
         n_items, answer = states.state.shape[1], states.answer
@@ -302,14 +302,14 @@ class AnnotatorGains:
 
     Parameters
     ----------
-    states : DrawnStates
+    states : StatesAndAnswers
 
     Attributes
     ----------
     gain : array, shape (item, annotator)
     """
 
-    def __init__(self, states: DrawnStates, names_class: np.ndarray, rng: np.random.Generator) -> None:
+    def __init__(self, states: StatesAndAnswers, names_class: np.ndarray, rng: np.random.Generator) -> None:
         self._rng = rng
         n_draws, n_items, n_classes = states.state.shape[:3]
         n_annotators = states.answer.shape[1]
@@ -354,7 +354,7 @@ class AnnotatorGains:
         return np.einsum("jb,jbi->ij", total, nats) / weight.shape[2]
 
 
-def gain_of_truth(states: DrawnStates, utility: Utility, rng: np.random.Generator) -> np.ndarray:
+def gain_of_truth(states: StatesAndAnswers, utility: Utility, rng: np.random.Generator) -> np.ndarray:
     """Return the value of each item's true label for its own label and for those of all others: (item, 2).
 
     The value for others comes from the draws that the true label makes more probable. With few draws, chance

@@ -36,7 +36,7 @@ from bayesanno.inference.diagnosis.measures import count_independent
 from bayesanno.inference.tempering import temperings_of
 from bayesanno.modeling.latents import PROBABILITY
 from bayesanno.modeling.posterior import take_draws
-from bayesanno.modeling.states import DrawnStates, find_states
+from bayesanno.modeling.states import StatesAndAnswers, find_states
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class CandidateAnswers:
     ----------
     data : AnnotationData
         The data of the fit; its annotators are followed by new ones.
-    states : DrawnStates
+    states : StatesAndAnswers
     is_known : array of bool, shape (item,)
         Whether the fit knows the item's true label, so that no answer can change it.
     draws : xarray.Dataset
@@ -55,7 +55,7 @@ class CandidateAnswers:
     """
 
     data: AnnotationData
-    states: DrawnStates
+    states: StatesAndAnswers
     is_known: np.ndarray
     draws: xr.Dataset
 
@@ -121,7 +121,7 @@ def find_candidates(
     return CandidateAnswers(data, states, is_known, take_draws(posterior, states.n_draws))
 
 
-def _adjust(view: FitView, states: DrawnStates, after: np.ndarray) -> DrawnStates:
+def _adjust(view: FitView, states: StatesAndAnswers, after: np.ndarray) -> StatesAndAnswers:
     """Return states with this posterior of labels (item, class) as mean, and answers that are informative to match."""
     power = 1.0
     n_answers = view.data.n_annotations / view.data.n_items + 1

@@ -18,7 +18,7 @@ from bayesanno.planning.gains import Allocation, Futures
 from bayesanno.planning.of_fit import CandidateAnswers, find_candidates, make_budget
 
 Measure = Literal["accuracy", "share_sure"]
-Rows = Literal["answers", "items"]
+Counted = Literal["answers", "items"]
 PER_ITEM = (0, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8)  # further answers per item, by default
 MORE = 3  # further answers to each item, in the table of items by default
 NEARLY_ALL = 0.97  # futures
@@ -30,7 +30,7 @@ def expected_progress(
     fit: xr.DataTree | FitView,
     answers: Sequence[int] | None = None,
     *,
-    of: Rows = "answers",
+    of: Counted = "answers",
     target: float | None = None,
     measure: Measure = "accuracy",
     sure: float = 0.95,
@@ -126,8 +126,8 @@ def expected_progress(
     check_seed(random_seed)
     _check_target(target, measure, sure)
     check_count("futures", futures)
-    if of not in get_args(Rows):
-        raise DataError(f"of is {of!r}: it must be one of {listed(get_args(Rows))}")
+    if of not in get_args(Counted):
+        raise DataError(f"of is {of!r}: it must be one of {listed(get_args(Counted))}")
     if of == "items" and target is not None:
         raise DataError('a target is of all labels together: leave out target=..., or of="items"')
     ci_prob = choose_prob(ci_prob)
@@ -204,7 +204,7 @@ def _tabulate_items(
     )
 
 
-def _find_looks(answers: Sequence[int] | None, n_items: int, n_open: int, of: Rows) -> list[int]:
+def _find_looks(answers: Sequence[int] | None, n_items: int, n_open: int, of: Counted) -> list[int]:
     if answers is None:
         return sorted({min(round(each * n_items), n_open) for each in ((MORE,) if of == "items" else PER_ITEM)})
     looks = list(answers)

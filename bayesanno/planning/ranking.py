@@ -26,7 +26,7 @@ from itertools import combinations
 import numpy as np
 
 from bayesanno.modeling.pairs import SIDES, STRENGTH, SYSTEM, Pairs
-from bayesanno.modeling.states import DrawnStates
+from bayesanno.modeling.states import StatesAndAnswers
 from bayesanno.planning.gains import CHUNK_BYTES, draw_few, information
 from bayesanno.planning.of_fit import CandidateAnswers
 
@@ -52,7 +52,7 @@ class RankingGains:
 
     Parameters
     ----------
-    states : DrawnStates
+    states : StatesAndAnswers
     strength : array, shape (draw, system)
         The strengths in the same draws.
     rng : numpy.random.Generator
@@ -63,7 +63,7 @@ class RankingGains:
     gain : array, shape (item, annotator)
     """
 
-    def __init__(self, states: DrawnStates, strength: np.ndarray, rng: np.random.Generator) -> None:
+    def __init__(self, states: StatesAndAnswers, strength: np.ndarray, rng: np.random.Generator) -> None:
         self._rng = rng
         self._order = np.array([strength[:, a] > strength[:, b] for a, b in combinations(range(strength.shape[1]), 2)])
         n_draws, n_items = states.state.shape[:2]

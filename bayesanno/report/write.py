@@ -5,13 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from bayesanno._core.files import write_whole
-from bayesanno._core.lazy import import_when_called
 from bayesanno._core.messages import DataFileError
 from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.storage import require_fit
 from bayesanno.fits.view import Fit
-
-render = import_when_called("bayesanno.report.page:render")
 
 
 def write_report(fit: Fit, path: str | Path, *, checks: bool = True, random_seed: int | None = None) -> Path:
@@ -55,6 +52,8 @@ def write_report(fit: Fit, path: str | Path, *, checks: bool = True, random_seed
     >>> fit = ba.load("crowd")  # doctest: +SKIP
     >>> ba.write_report(fit, "crowd.html")  # doctest: +SKIP
     """
+    from bayesanno.report.page import render
+
     path = Path(path)
     if not path.absolute().parent.is_dir():
         raise DataFileError(f"there is no folder {path.absolute().parent} to write {path.name} into")

@@ -30,7 +30,7 @@ from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import log_classes_of_items, with_log_class, without_items
 from bayesanno.modeling.independent import IndependentAnswers
 from bayesanno.modeling.kinds import Data, kind_of
-from bayesanno.modeling.likelihood import find_patterns, generate, index_arrays
+from bayesanno.modeling.likelihood import generate, index_arrays, patterns_of
 from bayesanno.modeling.posterior import compile_formula, draw_codes
 
 ACCURACY, PREVALENCE, USAGE = "accuracy", "prevalence", "usage"
@@ -251,7 +251,7 @@ def replicate(drawn: ModelDraws, rng: np.random.Generator) -> Iterator[tuple[np.
 
 def put_together(model: AnnotationModel, design: Data, parameters: Mapping[str, Any]) -> tuple[Any, Any]:
     """Return the states of the items and their annotations, as codes: variables of the model's generative process."""
-    arrays = index_arrays(model, design, find_patterns(model, design))
+    arrays = index_arrays(model, design, patterns_of(model, design))
     given = {key: as_data(array.values) for key, array in arrays.items()}
     p = Parameters(with_log_class(model, design, parameters, given))
     states, answers = generate(model, kind_of(model).design(design, given), p)

@@ -33,8 +33,8 @@ import bayesanno as ba
 from bayesanno._core.running import one_blas_thread
 from bayesanno.inference.em_vb.em import EM
 from bayesanno.inference.em_vb.vb import VB
-from bayesanno.inference.methods import EMSettings, VBSettings
 from bayesanno.inference.modes.search import compile_model
+from bayesanno.inference.settings import EMSettings, VBSettings
 from bayesanno.modeling.expectation import make_blocks
 
 PER_ITEM, PER_ANNOTATOR, LABELS = 5, 100, 3

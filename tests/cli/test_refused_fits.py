@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from bayesanno.inference import methods
+from bayesanno.inference import settings
 from tests.cli.within import LONG
 
 FILES = {
@@ -130,6 +130,6 @@ def test_standard_input_that_cannot_be_read_is_one_line(refused, tmp_path, monke
 
 
 def test_a_sampler_that_is_not_installed_is_one_line(refused, folder, monkeypatch):
-    monkeypatch.setattr(methods, "find_spec", lambda _: None)
+    monkeypatch.setattr(settings, "find_spec", lambda _: None)
     missing = "the sampler 'blackjax' is not installed: pip install 'bayesanno[blackjax]', or use nutpie"
     refused(folder, "fit mace answers.csv --out run --nuts-sampler blackjax", missing)

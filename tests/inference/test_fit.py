@@ -12,10 +12,10 @@ import bayesanno as ba
 from bayesanno._core.messages import FitError, SamplerError
 from bayesanno.fits.view import view_of
 from bayesanno.graph.density import compile_graph
-from bayesanno.inference import methods
-from bayesanno.inference.methods import NUTSSettings
+from bayesanno.inference import settings
 from bayesanno.inference.sampling.nuts import sample_nuts
 from bayesanno.inference.sampling.starts import start_near
+from bayesanno.inference.settings import NUTSSettings
 from bayesanno.models.model_b import ModelB
 from tests.inference.exact import exact_posterior
 from tests.samples import SETTINGS, SHORT, tiny_data
@@ -136,8 +136,8 @@ def test_a_setting_out_of_its_range_is_refused(refuses, settings, match):
 
 
 def test_a_sampler_that_is_not_installed_is_refused_with_what_to_install(refuses, monkeypatch):
-    find_spec = methods.find_spec
-    monkeypatch.setattr(methods, "find_spec", lambda name: None if name == "numpyro" else find_spec(name))
+    find_spec = settings.find_spec
+    monkeypatch.setattr(settings, "find_spec", lambda name: None if name == "numpyro" else find_spec(name))
     with refuses(SamplerError, r"'numpyro' is not installed: pip install 'bayesanno\[numpyro\]', or use nutpie"):
         ba.fit("model_b", tiny_data(), nuts_sampler="numpyro")
 

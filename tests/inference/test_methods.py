@@ -15,7 +15,8 @@ from bayesanno._core.fields import Range
 from bayesanno._core.messages import FitError
 from bayesanno.cli.app import app
 from bayesanno.fits.view import Yields, view_of
-from bayesanno.inference.methods import ARGUMENTS, METHODS, Draws, GraphSettings, Method, NUTSSettings, choose_method
+from bayesanno.inference.methods import METHODS, Method, choose_method
+from bayesanno.inference.settings import ARGUMENTS, Draws, GraphSettings, NUTSSettings
 from tests.samples import SHORT, tiny_data
 
 OF_FIT = inspect.signature(ba.fit).parameters

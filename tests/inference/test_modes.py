@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_limits
 import bayesanno as ba
 from bayesanno import AnnotationData
 from bayesanno._core.messages import DataError, FitError
-from bayesanno.inference.modes.objective import Objective, Parameters
+from bayesanno.inference.modes.objective import Coordinates, Objective
 from bayesanno.inference.modes.polish import Maximum, ascend, polish
 from bayesanno.models.binomial_mixture import BinomialMixture
 from bayesanno.models.model_a import ModelA
@@ -73,7 +73,7 @@ def test_modes_under_the_alphas_and_frequencies_of_the_data(table9, omega):
     """Frequencies that are not the pooled ones are no option of the model: they are set in its graph."""
     graph = ModelA(alpha="unnormalised").build(table9)
     pm.set_data({"frequency": np.array(omega)}, graph)
-    parameters = Parameters(graph)
+    parameters = Coordinates(graph)
     likelihood = parameters.compile("ml")
     for theta, value in oracle.UNNORMALISED_MODES[omega]:
         near = ascend(likelihood, parameters.coordinates_of({"accuracy": np.array(theta) - 0.01}))
@@ -218,7 +218,7 @@ def test_that_nobody_knows_is_an_explanation_that_is_looked_for():
 def test_a_point_on_a_saddle_is_left():
     """A class nobody is of has no slope of its own; the way up shows once its row is somewhere else."""
     data = ba.read_annotations("@table14")
-    parameters = Parameters(ModelB().build(data))
+    parameters = Coordinates(ModelB().build(data))
     likelihood = parameters.compile("ml")
     alike = {"prevalence": [0.5, 0.5], "confusion": np.full((3, 2, 2), 0.5)}
     saddle = ascend(likelihood, parameters.coordinates_of(alike))

@@ -9,7 +9,7 @@ from scipy.stats import chisquare
 import bayesanno as ba
 from bayesanno._core.messages import DataError, FitError
 from bayesanno.fits.storage import data_of
-from bayesanno.inference.diagnosis.residuals import measure_errors
+from bayesanno.inference.diagnosis.residuals import measure_error_correlation
 from bayesanno.modeling.posterior import recover
 from bayesanno.modeling.states import find_states
 from bayesanno.simulation.quantities import ModelDraws, ask, replicate
@@ -129,7 +129,7 @@ def test_errors_correlate_alike_in_whichever_order_the_items_are():
         said = DATA.label if data is DATA else TURNED[DATA.label]
         rng = np.random.default_rng(1)
         predicted = [np.where(rng.random(30) < 0.5, said, TURNED[said]) for _ in range(20)]
-        found.append(measure_errors(data, zip(joints, predicted, strict=True)).found)
+        found.append(measure_error_correlation(data, zip(joints, predicted, strict=True)).found)
     uneven = [one.pop("unevenness") for one in found]
     assert found[0] == pytest.approx(found[1])
     assert uneven[0] == pytest.approx(uneven[1])

@@ -10,7 +10,7 @@ import xarray as xr
 from scipy.stats import binom
 
 import bayesanno as ba
-from bayesanno.modeling.states import DrawnStates
+from bayesanno.modeling.states import StatesAndAnswers
 from bayesanno.planning.gains import Futures
 from bayesanno.planning.of_fit import CandidateAnswers, make_budget
 
@@ -28,7 +28,7 @@ def coins(n_items, n_annotators, accuracy=ACCURACY, given=0):
     data = SimpleNamespace(item=pairs[0], n_items=n_items, **who)
     answer = np.where(np.eye(2, dtype=bool), accuracy, 1 - accuracy)[None, None, :, :, None]
     state = np.full((1, n_items, 2, 1), 0.5, dtype=np.float32)
-    states = DrawnStates(("no", "yes"), state, np.repeat(answer, n_annotators, axis=1).astype(np.float32))
+    states = StatesAndAnswers(("no", "yes"), state, np.repeat(answer, n_annotators, axis=1).astype(np.float32))
     return CandidateAnswers(data, states, np.zeros(n_items, dtype=bool), xr.Dataset())
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.modeling.states import DrawnStates
+from bayesanno.modeling.states import StatesAndAnswers
 from bayesanno.planning.of_fit import find_candidates
 from bayesanno.planning.ranking import RankingGains
 from tests.analysis.made import from_prior
@@ -42,7 +42,7 @@ def drawn(rng):
     share = np.exp(2 * odds)[..., None] * rng.dirichlet([2, 3], size=(60, 3, 1))
     state = share / share.sum(axis=(2, 3), keepdims=True)  # (draw, item, class, node)
     answer = rng.dirichlet(np.ones(3), size=(60, 2, 3, 2)).transpose(0, 1, 4, 2, 3) + 3 * np.eye(3)[..., None]
-    return strength, DrawnStates(tuple(LABELS), state, answer / answer.sum(axis=2, keepdims=True))
+    return strength, StatesAndAnswers(tuple(LABELS), state, answer / answer.sum(axis=2, keepdims=True))
 
 
 def test_a_gain_is_what_an_answer_takes_from_the_entropy_of_each_two_systems(drawn, rng):
@@ -52,7 +52,7 @@ def test_a_gain_is_what_an_answer_takes_from_the_entropy_of_each_two_systems(dra
         p = np.einsum("skn,svkn->sv", states.state[:, item], states.answer[:, annotator])
         assert found[item, annotator] == pytest.approx(gain_by_hand(strength, p, np.full(60, 1 / 60)), abs=1e-9)
     assert found.max() > 0.02
-    adjusted = DrawnStates(states.names, states.state * rng.uniform(0.9, 1.1, size=(60, 3, 1, 1)), states.answer)
+    adjusted = StatesAndAnswers(states.names, states.state * rng.uniform(0.9, 1.1, size=(60, 3, 1, 1)), states.answer)
     np.testing.assert_allclose(RankingGains(adjusted, strength, rng).gain, found, atol=1e-9)
 
 

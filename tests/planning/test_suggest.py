@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
-from bayesanno.modeling.states import DrawnStates
+from bayesanno.modeling.states import StatesAndAnswers
 from bayesanno.planning import gains as by_formula
 from bayesanno.planning.gains import choose_utility
 from bayesanno.planning.of_fit import find_candidates
@@ -78,7 +78,7 @@ def test_gains_are_of_the_utility_after_the_answer_less_that_before(utility, rng
     expected = [
         [sum(p.sum() * of(p / p.sum()) for p in ways) - of(ways.sum(axis=0)) for ways in of_item] for of_item in joint
     ]
-    states = DrawnStates(("a", "b", "c"), state, answer)
+    states = StatesAndAnswers(("a", "b", "c"), state, answer)
     found = by_formula.Gains(states, worth, rng).gain
     np.testing.assert_allclose(found, expected, atol=1e-12)
     assert found.max() > 0.01
@@ -111,7 +111,7 @@ def test_gains_for_annotators_are_the_variance_of_accuracies_that_answers_explai
         variance = weight @ (a - mean) ** 2 / weight.sum()
         return -np.log(1 - p @ (means - mean) ** 2 / variance) / 2
 
-    found = by_formula.AnnotatorGains(DrawnStates(("a", "b", "c"), state, answer), np.eye(3, dtype=bool), rng)
+    found = by_formula.AnnotatorGains(StatesAndAnswers(("a", "b", "c"), state, answer), np.eye(3, dtype=bool), rng)
     for i, j in np.ndindex(5, 4):
         assert found.gain[i, j] == pytest.approx(gain(np.ones(40), said[i, j], accuracy[:, j]), rel=1e-4)
     for j in range(4):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bayesanno as ba
-from bayesanno.modeling.states import DrawnStates
+from bayesanno.modeling.states import StatesAndAnswers
 from bayesanno.planning.gains import AnnotatorGains, choose_utility, gain_of_truth
 from bayesanno.planning.of_fit import find_candidates
 from tests.analysis.made import from_prior
@@ -74,7 +74,7 @@ def test_fits_of_counts_are_refused(refuses):
 
 def test_with_annotators_known_a_true_label_says_only_its_own_entropy(rng):
     p = np.array([[0.9, 0.1], [0.5, 0.5], [0.7, 0.3]])
-    states = DrawnStates(("no", "yes"), np.repeat(p[None, :, :, None], 20, axis=0), np.full((20, 1, 2, 2, 1), 0.5))
+    states = StatesAndAnswers(("no", "yes"), np.repeat(p[None, :, :, None], 20, axis=0), np.full((20, 1, 2, 2, 1), 0.5))
     here, elsewhere = gain_of_truth(states, choose_utility("information", states.names), rng).T
     np.testing.assert_allclose(here, -(p * np.log(p)).sum(axis=1))
     np.testing.assert_allclose(elsewhere, 0, atol=1e-12)
@@ -84,7 +84,7 @@ def test_gain_for_an_annotator_is_explained_variance_of_accuracy(rng):
     n_draws, n_items, n_annotators = 30, 4, 3
     state = rng.dirichlet(np.ones(2), size=(n_draws, n_items))[..., None]
     answer = rng.dirichlet(np.ones(2), size=(n_draws, n_annotators, 2, 1)).transpose(0, 1, 4, 2, 3)
-    found = AnnotatorGains(DrawnStates(("no", "yes"), state, answer), np.eye(2, dtype=bool), rng).gain
+    found = AnnotatorGains(StatesAndAnswers(("no", "yes"), state, answer), np.eye(2, dtype=bool), rng).gain
     for j in range(n_annotators):
         share = state[..., 0].mean(axis=1)
         accuracy = np.array([sum(share[s, k] * answer[s, j, k, k, 0] for k in range(2)) for s in range(n_draws)])

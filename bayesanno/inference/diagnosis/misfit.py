@@ -40,13 +40,13 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import FitPart
 from bayesanno.inference.diagnosis.residuals import (
     ErrorMeasure,
-    Matches,
+    MatchedErrors,
     add_up,
     correlate_sums,
     error_chances,
     mark,
     match_errors,
-    measure_errors,
+    measure_error_correlation,
 )
 from bayesanno.modeling.findings import threshold_of
 from bayesanno.modeling.kinds import kind_of
@@ -159,7 +159,7 @@ def _measure_table(table: AnswerTable, drawn: ModelDraws, replicates: list[np.nd
         joints = ask(drawn, np.arange(table.data.n_annotators)[:, None], dimension=table.dimension)
         if drawn.draws.sizes["draw"] < len(own):
             joints = cycle(joints)
-        errors = measure_errors(table.data, zip(joints, own, strict=False))
+        errors = measure_error_correlation(table.data, zip(joints, own, strict=False))
     return Misfit(found if errors is None else found | {"errors": errors.found}, errors)
 
 
@@ -247,7 +247,7 @@ class _Pairs(NamedTuple):
     n_compared: int
 
 
-def _find_pairs(matches: Matches) -> _Pairs:
+def _find_pairs(matches: MatchedErrors) -> _Pairs:
     """Return the pairs whose errors correlate beyond the threshold of copies, of those that share enough items."""
     shape = len(matches.who), matches.n_items
     shared = np.diff(add_up(np.ones(matches.pair.size), matches.pair, matches.item, shape).indptr)

@@ -222,7 +222,9 @@ class ErrorMeasure:
     informedness: np.ndarray
 
 
-def measure_errors(data: AnnotationData, drawn: Iterable[tuple[np.ndarray, np.ndarray]]) -> ErrorMeasure | None:
+def measure_error_correlation(
+    data: AnnotationData, drawn: Iterable[tuple[np.ndarray, np.ndarray]]
+) -> ErrorMeasure | None:
     """Measure the correlation of errors; None if no item has two answers.
 
     Parameters
@@ -278,7 +280,7 @@ def measure_errors(data: AnnotationData, drawn: Iterable[tuple[np.ndarray, np.nd
 # -------------------------------------------------------------------------------------------------- pairs of annotators
 
 
-class Matches(NamedTuple):
+class MatchedErrors(NamedTuple):
     """All pairs of answers to the same item by different annotators.
 
     Attributes
@@ -302,7 +304,7 @@ class Matches(NamedTuple):
 
 def match_errors(
     data: AnnotationData, weight: np.ndarray, chance: np.ndarray, away: np.ndarray, *, least: int = 1
-) -> Matches:
+) -> MatchedErrors:
     """Return the pairs of answers, without "unsure" ones, to items with class probabilities (item, true_class).
 
     `chance` and `away` are those of `error_chances`. Annotators with fewer than the `least` pairs of answers are no
@@ -329,7 +331,7 @@ def match_errors(
             total += of_class[data.item[left]] * values[left, k] * values[right, k]
         if away.shape[2]:
             products[0] -= of_class[data.item[left]] * (away[:, k] @ away[:, k].T)[seen_by]
-    return Matches(item, items.size, pair, np.stack(np.divmod(code, data.n_annotators), axis=1), products)
+    return MatchedErrors(item, items.size, pair, np.stack(np.divmod(code, data.n_annotators), axis=1), products)
 
 
 def error_chances(drawn: ModelDraws, dimension: str = "") -> tuple[np.ndarray, np.ndarray]:
@@ -359,7 +361,7 @@ def add_up(values: np.ndarray, row: np.ndarray, item: np.ndarray, shape: tuple[i
 
 
 def correlate_sums(sums: list[Any], ci_prob: float) -> np.ndarray:
-    """Return correlations and the ends of their intervals, (row, 3), from the products of `Matches` by row and item.
+    """Return correlations and the ends of their intervals, (row, 3), from `MatchedErrors.products` by row and item.
 
     The standard error is that of a ratio of sums over items, and at least that of independent errors: if two annotators
     both rarely err, no item shows a shared error.

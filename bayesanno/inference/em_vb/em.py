@@ -30,7 +30,7 @@ from bayesanno.inference.em_vb.fixed_point import (
     to_shares,
 )
 from bayesanno.inference.em_vb.without_graph import make_fit, of_draws
-from bayesanno.inference.methods import EMSettings, Results
+from bayesanno.inference.settings import EMSettings, Results
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.expectation import AddsUp, Shares, expect
 from bayesanno.modeling.independent import ConjugateModel

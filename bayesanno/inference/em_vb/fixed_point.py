@@ -25,8 +25,8 @@ from bayesanno._core.running import one_blas_thread, track
 from bayesanno._core.validate import check_memory
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Labelled
-from bayesanno.inference.methods import FixedPointSettings, check_start
 from bayesanno.inference.relabelling import align_classes
+from bayesanno.inference.settings import FixedPointSettings, check_start
 from bayesanno.modeling.expectation import (
     AddsUp,
     Items,

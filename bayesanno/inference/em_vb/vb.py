@@ -51,7 +51,7 @@ from bayesanno.inference.em_vb.fixed_point import (
     to_shares,
 )
 from bayesanno.inference.em_vb.without_graph import make_fit, of_draws
-from bayesanno.inference.methods import Results, VBSettings
+from bayesanno.inference.settings import Results, VBSettings
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.expectation import Items, Shares, expect, sum_classes, sum_log_likelihood
 

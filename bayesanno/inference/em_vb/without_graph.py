@@ -13,7 +13,7 @@ from bayesanno.data.labelled import Labelled
 from bayesanno.fits.storage import data_groups
 from bayesanno.inference.diagnosis.measures import find_extremes
 from bayesanno.inference.em_vb.fixed_point import FixedPointProblem, Found, Point, as_draws
-from bayesanno.inference.methods import Results
+from bayesanno.inference.settings import Results
 from bayesanno.modeling.arguments import Answers, Parameters
 from bayesanno.modeling.independent import derives_accuracy
 

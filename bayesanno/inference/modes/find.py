@@ -22,7 +22,7 @@ from bayesanno._core.lazy import pd
 from bayesanno._core.messages import FitError, name_elements
 from bayesanno._core.running import one_blas_thread, status, track
 from bayesanno._core.validate import check_seed, known_seed
-from bayesanno.inference.modes.objective import FLOOR, Objective, Parameters, Target
+from bayesanno.inference.modes.objective import FLOOR, Coordinates, Objective, Target
 from bayesanno.inference.modes.polish import Maximum, ascend, polish
 from bayesanno.inference.modes.search import merge
 from bayesanno.modeling.base import AnnotationModel
@@ -123,7 +123,7 @@ def _find(model: AnnotationModel, data: Data, target: Target, n_starts: int, see
 
     rng = np.random.default_rng(seed)
     with status("compiling", show=show):
-        parameters = Parameters(model.build(data))
+        parameters = Coordinates(model.build(data))
         objective = parameters.compile(target)
         with pytensor.config.change_flags(mode="FAST_COMPILE"):  # it is evaluated a few hundred times at most
             formula = compile_formula(model, data, parameters.draws_at([objective.middle]))
@@ -156,7 +156,7 @@ def choose_points(
     return [objective.move_inside(point, LEAST) for point in points[:n_starts]]
 
 
-def _predict(ends: Sequence[Maximum], parameters: Parameters, formula: Formula) -> list[Maximum]:
+def _predict(ends: Sequence[Maximum], parameters: Coordinates, formula: Formula) -> list[Maximum]:
     """Return ends with their predictions for the items."""
     if not ends:
         return []
@@ -189,7 +189,7 @@ def _are_swapped(one: Maximum, other: Maximum) -> bool:
     return bool(apart[linear_sum_assignment(apart)].max() <= SAME_ITEMS)
 
 
-def _tabulate(modes: Sequence[Maximum], parameters: Parameters, competence: str | None) -> pd.DataFrame:
+def _tabulate(modes: Sequence[Maximum], parameters: Coordinates, competence: str | None) -> pd.DataFrame:
     """Return one row per mode, the highest first; of equally high ones, that of the most competent annotators first."""
     points = [one.point for one in modes] or [1 / np.repeat(parameters.sizes, parameters.sizes)]  # for the columns
     draws = parameters.draws_at(points).isel(draw=0, drop=True)  # (chain, ...), the modes

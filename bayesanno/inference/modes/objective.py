@@ -19,7 +19,8 @@ import numpy as np
 
 from bayesanno._core.lazy import pm, xr
 from bayesanno._core.messages import FitError, name_elements
-from bayesanno.graph.functions import add_deterministics, as_chains, remove_value_transforms
+from bayesanno.graph.flat import precompute_data
+from bayesanno.graph.functions import add_deterministics, as_chains, compile_once
 
 Target = Literal["ml", "map"]
 FLOOR = 1e-15  # replaces a coordinate of 0: 1 minus this is below 1
@@ -157,7 +158,7 @@ class FreeVariable:
         return found
 
 
-class Parameters:
+class Coordinates:
     """The free variables of a graph, with the coordinates of all in one vector.
 
     Parameters
@@ -203,8 +204,7 @@ class Parameters:
         """Return the log of the likelihood ("ml") or of the posterior density ("map") as an objective."""
         import pytensor
 
-        from bayesanno.graph.flat import precompute_data
-        from bayesanno.graph.functions import compile_once
+        from bayesanno._core.private import remove_value_transforms
 
         graph = remove_value_transforms(self._graph)
         terms = graph.observed_RVs if target == "ml" else [*graph.free_RVs, *graph.observed_RVs]

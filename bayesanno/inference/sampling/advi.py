@@ -30,8 +30,8 @@ from bayesanno._core.running import track
 from bayesanno.graph.density import Density
 from bayesanno.graph.functions import as_one_chain
 from bayesanno.inference.diagnosis.measures import find_pareto_k
-from bayesanno.inference.methods import ADVISettings, Draws
 from bayesanno.inference.sampling.starts import Starts
+from bayesanno.inference.settings import ADVISettings, Draws
 
 ROUND = 2_000  # steps between checks of the ELBO
 LEARNING_RATE = 1e-2
@@ -73,10 +73,10 @@ def approximate(
             f"most {MOST_FULL_RANK:,} parameters): take {option('method', 'advi')}, or 'nuts'"
         )
     normal = Normal(start.centre, np.full(density.n_dim, INITIAL_SD))
-    done, converged = _climb(density, normal, LEARNING_RATE, settings.steps, rng, "ADVI", progressbar)
+    done, converged = _ascend(density, normal, LEARNING_RATE, settings.steps, rng, "ADVI", progressbar)
     if full_rank:
         normal = Normal(normal.mean, np.diag(normal.sd))
-        more, converged = _climb(
+        more, converged = _ascend(
             density, normal, LEARNING_RATE_FULL_RANK, settings.steps, rng, "full-rank ADVI", progressbar
         )
         done += more
@@ -156,7 +156,7 @@ class Normal:
         return [by_z, by_z * standard * self.sd, np.tril(np.outer(by_z, standard), -1)]
 
 
-def _climb(
+def _ascend(
     density: Density,
     normal: Normal,
     learning_rate: float,

@@ -19,8 +19,8 @@ from bayesanno._core.private import check_settings, import_nutpie, make_compiled
 from bayesanno._core.running import hold_interrupts
 from bayesanno.graph.density import Density
 from bayesanno.graph.functions import name_draws
-from bayesanno.inference.methods import Draws, NUTSSettings
 from bayesanno.inference.sampling.starts import Starts
+from bayesanno.inference.settings import Draws, NUTSSettings
 
 logger = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from bayesanno._core.messages import FitError
 from bayesanno._core.running import status
 from bayesanno.graph.density import Density, compile_graph, shape_of
 from bayesanno.inference.diagnosis.thresholds import LEAST_PROBABILITY
-from bayesanno.inference.methods import check_start
 from bayesanno.inference.modes.search import Mode, Modes, make_log_density, search, weigh
+from bayesanno.inference.settings import check_start
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import start_of
 from bayesanno.modeling.kinds import Data
