@@ -1,4 +1,4 @@
-"""The guide runs from the top: its Python and its commands in order, in one folder, as a reader would run them."""
+"""The guide and the page on own models run from the top: Python and commands in order, in one folder."""
 
 import ast
 import builtins
@@ -13,8 +13,12 @@ import pytest
 import bayesanno as ba
 from tests.cli.within import run
 
-TEXT = (Path(__file__).parents[1] / "notebooks" / "guide.md").read_text(encoding="utf-8")
-STEPS = re.findall(r"^```python\n(.*?)^```|^    (bayesanno [^\n]+)$", TEXT, re.DOTALL | re.MULTILINE)
+
+def read_steps(page):
+    text = (Path(__file__).parents[1] / "notebooks" / page).read_text(encoding="utf-8")
+    return re.findall(r"^```python\n(.*?)^```|^    (bayesanno [^\n]+)$", text, re.DOTALL | re.MULTILINE)
+
+
 READERS = {  # what only a reader has: exports, tables of their own, a cluster, a client of Label Studio
     *("project.json", "batch.csv", "judges.jsonl", "sentiment", "arena.csv", "answers.csv", "items.csv", "answers"),
     *("tcp://10.0.0.1:8786", "local", "client", "json"),
@@ -38,6 +42,8 @@ def names_of(code):
             bound |= {name.asname or name.name for name in node.names}
         if isinstance(node, ast.Name):
             (bound if isinstance(node.ctx, ast.Store) else taken).add(node.id)
+        if isinstance(node, ast.arg):
+            own.add(node.arg)
     return bound - own - {"_"}, taken - bound - own - set(dir(builtins))
 
 
@@ -49,7 +55,7 @@ def is_readers(line):
 
 def test_no_name_gets_a_second_meaning_and_none_is_missing():
     known = set()
-    for code, _ in STEPS:
+    for code, _ in read_steps("guide.md"):
         if code:
             bound, taken = names_of(code)
             assert taken <= known | READERS, code
@@ -64,12 +70,13 @@ def shorten(text):
 
 
 @pytest.mark.notebooks
-def test_it_runs_from_the_top(monkeypatch, tmp_path):
+@pytest.mark.parametrize("page", ["guide.md", "own-models.md"])
+def test_it_runs_from_the_top(page, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     for name, value in {"draws": 60, "tune": 60, "progressbar": False}.items():
         monkeypatch.setitem(ba.fit.__wrapped__.__kwdefaults__, name, value)
-    space = {}
-    for code, line in STEPS:
+    space = {"__name__": page}
+    for code, line in read_steps(page):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # chains are short
             if code and not names_of(code)[1] & READERS:

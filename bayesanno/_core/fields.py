@@ -129,6 +129,9 @@ def as_typed(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+KINDS = "float, int, bool, str, a Literal, or a tuple or a union of these"
+
+
 class UnfitError(ValueError):
     """A message with the actual value and the requirement."""
 
@@ -169,6 +172,8 @@ def _convert(value: Any, hint: Any) -> Any:
             if not math.isnan(converted) and (hint is float or converted == float(value)):
                 return converted
     words = {bool: "true or false", int: "a whole number", float: "a number"}
+    if hint not in words:
+        raise UnfitError(f"has the type {getattr(hint, '__name__', hint)}: a field is {KINDS}")
     raise UnfitError(f"is {value!r}: it must be {words[hint]}")
 
 

@@ -160,5 +160,7 @@ def competence_name(view: FitView) -> str:
         If it has none.
     """
     if view.model.competence is None:
-        raise FitError(f"{view.model.name} has no competence of annotators")
+        raise FitError(
+            f"{view.model.name} has no competence of annotators: a model names it in its attribute competence"
+        )
     return view.model.competence

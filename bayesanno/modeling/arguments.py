@@ -149,6 +149,10 @@ class Answers:
         """The label of each annotation, of the sides in the order that was shown; shape (annotation,)."""
         return self.response if self.orders is None else self.orders.turn(self.response, self.orders.responses)
 
+    def look_up(self, values: pt.TensorVariable) -> pt.TensorVariable:
+        """Return what is known of each annotation of the data, (annotation,), for the annotations here."""
+        return values[self.kept]
+
     def sum_over_annotations(self, table: pt.TensorVariable) -> pt.TensorVariable:
         """Add up a table of (annotator, response, class, ...) over each item's annotations: shape (item, state).
 
@@ -156,6 +160,8 @@ class Answers:
         """
         from bayesanno.modeling.ops.sums import add_rows
 
+        if table.ndim < len(("annotator", "response", "state")):
+            raise ValueError(f"sum_over_annotations takes (annotator, response, state), not {table.ndim} dimensions")
         who = self.annotator
         if self.orders is not None:  # as many viewers again
             table = pt.concatenate([table, table[:, self.orders.responses][:, :, self.orders.classes]])
@@ -166,6 +172,8 @@ class Answers:
 
     def sum_by_item(self, values: pt.TensorVariable) -> pt.TensorVariable:
         """Add up values (annotation, state) that do not form a table by annotator: shape (item, state)."""
+        if values.ndim != len(("annotation", "state")):
+            raise ValueError(f"sum_by_item takes values (annotation, state), not {values.ndim} dimensions")
         return pt.zeros((self.n_items, values.shape[1]))[self.item].inc(values)
 
 
@@ -204,6 +212,10 @@ class Design:
     def class_response(self) -> np.ndarray:
         """The response that names each class; shape (true_class,)."""
         return self.names_class.argmax(axis=1)
+
+    def look_up(self, values: pt.TensorVariable) -> pt.TensorVariable:
+        """Return what is known of each annotation of the data, (annotation,), as `Answers.look_up` does."""
+        return values
 
     def show(self, state: pt.TensorVariable) -> pt.TensorVariable:
         """Return the class of each annotation's item, of the sides as shown: (annotation,), from classes (item,)."""

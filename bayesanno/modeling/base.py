@@ -35,7 +35,7 @@ from bayesanno.modeling.findings import Finding
 from bayesanno.modeling.kinds.base import CLASS_ROW, Arrays, Patterns
 from bayesanno.modeling.latents import Derived, Discrete, Latent, LatentPosterior, subtract_total
 from bayesanno.modeling.likelihood import index_arrays, observe, patterns_of
-from bayesanno.modeling.own_models import check_own_model
+from bayesanno.modeling.own_models import check_own_model, is_own, name_method
 from bayesanno.modeling.pairs import Pairs  # noqa: F401
 
 
@@ -112,7 +112,7 @@ class AnnotationModel(Fields, ABC):
 
     def state_logp(self, answers: Any, p: Parameters) -> pt.TensorVariable:
         """Return log p(state, the item's answers | parameters), symbolic, of shape (item, state)."""
-        raise NotImplementedError  # abstract, except for models that override item_logp and latent_posterior
+        raise NotImplementedError("there is none")  # abstract, except where item_logp is overridden
 
     @abstractmethod
     def generate(self, design: Any, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
@@ -249,9 +249,10 @@ class AnnotationModel(Fields, ABC):
         with pm.Model(coords=self.coords(data)) as graph:
             for name, fixed in self.fixed_parameters(data).items():
                 pm.Data(name, fixed.value, dims=fixed.dims)
-            self._declare(data, arrays)
+            with name_method(self, "priors"):
+                self._declare(data, arrays)
             name_dims(graph)
-            if not type(self).__module__.startswith("bayesanno."):
+            if is_own(self):
                 check_own_model(self, data, graph, arrays)
             observe(self, data, arrays)
         return graph

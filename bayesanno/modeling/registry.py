@@ -91,10 +91,20 @@ def get_model(model: str | AnnotationModel, fields: Mapping[str, Any] | None = N
     if isinstance(model, type) and issubclass(model, AnnotationModel):
         raise ModelError(f"{model.__name__} is a class: give a model, {model.__name__}(), or its name, {model.name!r}")
     if isinstance(model, AnnotationModel):
+        _check_name(model)
         return model.from_fields(model.to_fields() | dict(fields)) if fields else model
     if not isinstance(model, str):
         raise ModelError(f"a model is needed, by its name or as an instance, not {type(model).__name__}")
     return model_class(model).from_fields(fields or {})
+
+
+def _check_name(model: AnnotationModel) -> None:
+    """Raise a ModelError if a model has no name, or that of another model, by which its fits are read."""
+    own, name = type(model).__name__, getattr(model, "name", "")
+    if not name:
+        raise ModelError(f'{own} has no name: add name: ClassVar[str] = "..."')
+    if name in _entry_points() and type(model) is not model_class(name):
+        raise ModelError(f"{own} has the name of {model_class(name).__name__}, {name!r}: give it one of its own")
 
 
 def list_model_classes() -> dict[str, type[AnnotationModel]]:

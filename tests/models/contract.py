@@ -199,7 +199,7 @@ class Case(AnyCase):
         """How probable it is that an answer of each annotator is the class of its item: the sum of p(k, says k)."""
         whole, labels = self.whole(parameters), range(self.data.n_labels)
         joint = [[self.reference.states(whole, [(j, k)])[k] for k in labels] for j in range(self.data.n_annotators)]
-        return np.sum(joint, axis=1, dtype=float)
+        return np.sum(joint, axis=1, dtype=float).reshape(len(joint), -1).mean(axis=1)  # over items that differ
 
     def total_probability(self, graph: Graph, parameters: Parameters) -> float:
         """Of all answers to two items, each of which has its own."""

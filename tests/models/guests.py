@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from scipy.stats import beta, dirichlet
+from scipy.special import expit
+from scipy.stats import beta, dirichlet, norm
 
 from bayesanno._core.fields import Positive
 from bayesanno._core.lazy import pm, pt
 from bayesanno.modeling.arguments import FixedParameter
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.expectation import agreement_with_vote, in_proportion, votes_of
+from bayesanno.modeling.expectation import in_proportion, votes_of
 from bayesanno.modeling.independent import IndependentAnswers
 from tests.models.references import Parameters, Reference, Said
 
@@ -20,59 +24,33 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-@dataclass(frozen=True, kw_only=True)
-class HardItems(AnnotationModel):
-    """Items have parameters of their own: on item i, j knows with probability theta_j (1 - d_i), and else guesses."""
-
-    name: ClassVar[str] = "hard_items"
-    competence: ClassVar[str | None] = "competence"
-    collapse_items: ClassVar[bool] = False
-
-    competence_prior: tuple[Positive, Positive] = (1.0, 1.0)
-    difficulty_prior: tuple[Positive, Positive] = (1.0, 1.0)
-
-    def priors(self, data, prior):
-        pm.Beta("competence", prior.competence_prior[0], prior.competence_prior[1], dims="annotator")
-        pm.Beta("difficulty", prior.difficulty_prior[0], prior.difficulty_prior[1], dims="item")
-
-    def generate(self, design, p):
-        n_classes = design.n_classes
-        uniform = np.ones(n_classes) / n_classes
-        true_class = design.with_controls(pm.Categorical.dist(uniform, shape=(design.n_items,)))  # (item,)
-        knows = pm.Bernoulli.dist(p.competence[design.annotator] * (1 - p.difficulty[design.item]))  # (annotation,)
-        guess = pt.as_tensor(design.class_response)[pm.Categorical.dist(uniform, shape=(design.item.shape[0],))]
-        named = pt.as_tensor(design.class_response)[true_class[design.item]]
-        return true_class, pt.switch(knows, named, guess)
-
-    def state_logp(self, answers, p):
-        knows = (p.competence[answers.annotator] * (1 - p.difficulty[answers.item]))[:, None]  # (annotation, 1)
-        named = pt.as_tensor(answers.names_class.T * 1.0)[answers.response]  # (annotation, true_class)
-        logp = pt.log(knows * named + (1 - knows) / answers.n_classes)
-        return -np.log(answers.n_classes) + answers.sum_by_item(logp)  # (item, true_class)
-
-    def start(self, data):
-        agreed, n_annotations = agreement_with_vote(data)
-        return {
-            "competence": np.clip((agreed + 0.5) / (n_annotations + 1), 0.1, 0.9),
-            "difficulty": np.full(data.n_items, 0.2),
-        }
+PAGE = (Path(__file__).parents[2] / "notebooks" / "own-models.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
+OF_PAGE = ModuleType("own_models")  # the models of the page; items have parameters of their own in the first
+for block in BLOCKS:
+    if "(ba.AnnotationModel)" in block:
+        exec(compile(block, "own-models.md", "exec", dont_inherit=True), OF_PAGE.__dict__)
 
 
-def hard_items_states(parameters: Parameters, said: Said) -> np.ndarray:
+def lapse_difficulty_states(parameters: Parameters, said: Said) -> np.ndarray:
     """p(state, answers) of one item, whose own difficulty is among the parameters."""
     joint = []
-    for truth in range(3):
-        probability = 1 / 3
+    for truth, probability in enumerate(parameters["prevalence"]):
         for annotator, label in said:
-            knows = parameters["competence"][annotator] * (1 - parameters["difficulty"])
-            probability *= knows * (label == truth) + (1 - knows) / 3
+            lapses = parameters["lapse"][annotator]
+            with np.errstate(invalid="ignore"):  # if both are infinite, the story has no answer
+                sees = expit(parameters["skill"][annotator] - parameters["difficulty"])
+            looks = sees if label == truth else (1 - sees) / 2
+            probability *= lapses / 3 + (1 - lapses) * looks
         joint.append(probability)
     return np.array(joint)
 
 
-def hard_items_log_prior(parameters: Parameters, fields: Mapping) -> float:
-    total = beta(*fields["competence_prior"]).logpdf(parameters["competence"]).sum()
-    return float(total + beta(*fields["difficulty_prior"]).logpdf(parameters["difficulty"]).sum())
+def lapse_difficulty_log_prior(parameters: Parameters, fields: Mapping) -> float:
+    total = dirichlet(np.full(3, fields["prevalence_prior"])).logpdf(parameters["prevalence"])
+    total += beta(*fields["lapse_prior"]).logpdf(parameters["lapse"]).sum()
+    total += norm(*fields["skill_prior"]).logpdf(parameters["skill"]).sum()
+    return float(total + norm.logpdf(parameters["difficulty"]).sum())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,12 +111,12 @@ def classes_by_column_log_prior(parameters: Parameters, fields: Mapping) -> floa
 
 
 GUESTS: dict[str, tuple[type[AnnotationModel], Reference]] = {
-    "hard_items": (
-        HardItems,
+    "lapse_difficulty": (
+        OF_PAGE.LapseDifficulty,
         Reference(
-            variants={"priors": {"competence_prior": (3.0, 1.0), "difficulty_prior": (1.0, 2.0)}},
-            state_probability=hard_items_states,
-            log_prior=hard_items_log_prior,
+            variants={"priors": {"lapse_prior": (2.0, 3.0), "skill_prior": (0.5, 1.5), "prevalence_prior": 2.0}},
+            state_probability=lapse_difficulty_states,
+            log_prior=lapse_difficulty_log_prior,
         ),
     ),
     "classes_by_column": (

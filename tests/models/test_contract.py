@@ -283,7 +283,7 @@ def test_recovered_states_and_what_is_read_off_follow_bayes_rule(any_case, rng):
     [
         ("mace", {"class_prior": "uniform"}),  # reads something off each annotation
         ("item_difficulty", {"ability_prior": (2.0, 3.0)}),  # off each item, in bins
-        ("hard_items", {"competence_prior": (3.0, 1.0), "difficulty_prior": (1.0, 2.0)}),  # its items differ
+        ("lapse_difficulty", {"lapse_prior": (2.0, 3.0)}),  # its items differ
     ],
 )
 def test_chunks_change_nothing(name, fields, rng, monkeypatch):

@@ -1,15 +1,21 @@
 """A model of one's own: what its author reads where a method returns what cannot be used."""
 
+import re
+from dataclasses import fields
+
 import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 import pytest
+from scipy.special import expit
 
 import bayesanno as ba
 from bayesanno._core.messages import FitError, ModelError
+from bayesanno.modeling.arguments import Answers, Design
 from bayesanno.modeling.independent import IndependentAnswers
 from bayesanno.modeling.process import describe_priors
 from bayesanno.modeling.registry import list_model_classes
+from tests.models.guests import OF_PAGE, PAGE
 from tests.models.test_first_draft import Draft
 from tests.samples import tiny_data
 
@@ -46,7 +52,53 @@ def alone(self, p, is_class):  # noqa: ARG001
     return p.prevalence
 
 
+def other_names(self, data):
+    return {**Draft.start(self, data), "odds": np.ones(data.n_annotators)}
+
+
+def of_items(self, data, prior):
+    Draft.priors(self, data, prior)
+    pm.Normal("difficulty", dims="item")
+
+
+def of_counts(self, data, prior):
+    Draft.priors(self, data, prior)
+    pm.Poisson("count", 1.0)
+
+
+def named_draw(self, design, p):
+    pm.Normal("noise")
+    return Draft.generate(self, design, p)
+
+
 WRONG = {
+    "a slip in a method": (
+        draft(state_logp=lambda self, answers, p: p.acuracy),  # noqa: ARG005
+        "own: state_logp: AttributeError: no parameter 'acuracy' was declared: there are accuracy, prevalence, odds",
+    ),
+    "a slip in the start": (draft(start=lambda self, data: data.n_item), "own: start: AttributeError: .* 'n_item'"),  # noqa: ARG005
+    "a start of what is not drawn": (
+        draft(start=other_names),
+        "own: start has 'odds': what is drawn is 'accuracy', 'prevalence'",
+    ),
+    "a start of another shape": (
+        draft(start=lambda self, data: {**Draft.start(self, data), "accuracy": 0.7}),
+        r"own: accuracy of start has shape \(\), but must have \(3,\)",
+    ),
+    "sums of too few dimensions": (
+        draft(state_logp=lambda self, answers, p: answers.sum_by_item(p.accuracy[answers.annotator])),  # noqa: ARG005
+        r"own: state_logp: ValueError: sum_by_item takes values \(annotation, state\), not 1 dimensions",
+    ),
+    "parameters of collapsed items": (
+        draft(priors=of_items),
+        "own: difficulty has a value for each item, and items .*",
+    ),
+    "a discrete parameter": (draft(priors=of_counts), "own: count is discrete: sum it out in state_logp"),
+    "a competence that is not there": (
+        draft(competence="skill"),
+        "own: 'skill', for the annotator table, is no variable with the dimension annotator: there are .*",
+    ),
+    "a process with a name": (draft(generate=named_draw), "own: generate declares 'noise': draw without a name.*"),
     "state_logp without a state": (
         draft(state_logp=lambda self, answers, p: Draft.state_logp(self, answers, p)[:, :1]),
         r"own: state_logp \(item, state\) has shape \(6, 1\), but must have \(6, 2\)",
@@ -75,6 +127,40 @@ def test_what_cannot_be_used_is_named_before_anything_is_compiled(wrong, refuses
     model, message = WRONG[wrong]
     with refuses(ModelError, message):
         model.build(DATA)
+
+
+def test_a_model_has_a_name_of_its_own(refuses):
+    """Its fits are read by its name: under that of another model they would get its formula."""
+    with refuses(ModelError, "Own has the name of MACE, 'mace': give it one of its own"):
+        ba.get_model(type("Own", (ba.models.MACE,), {})())
+    with refuses(ModelError, "Own has no name: add .*"):
+        ba.fit(type("Own", (Draft,), {"name": ""})(), DATA)
+
+
+def test_the_page_lists_what_the_arguments_have():
+    for title, kind in {"Data": ba.AnnotationData, "Answers": Answers, "Design": Design}.items():
+        table = PAGE.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+        cells = re.findall(r"^\| (`.*?`) \|", table, re.MULTILINE)
+        listed = re.findall(r"`(\w+)", " ".join(cells))
+        assert len(listed) > 5
+        assert set(listed) <= {*dir(kind), *(field.name for field in fields(kind))}
+
+
+@pytest.mark.usefixtures("by_numpy")
+def test_known_numbers_of_annotations_are_looked_up(rng):
+    """The page's model of practice, where an item has several answers, against its story."""
+    values = {"prevalence": np.array([0.3, 0.7]), "skill": rng.normal(size=3), "gain": np.array(0.4)}
+    graph = OF_PAGE.Learning().build(DATA)
+    observed = graph["annotations"]
+    logp = pm.logp(observed, graph.rvs_to_values[observed], warn_rvs=False)
+    found = logp.eval({graph[name]: value for name, value in values.items()})
+    joint = np.tile(values["prevalence"], (DATA.n_items, 1))
+    seen = np.zeros(DATA.n_annotators)
+    for item, who, label in zip(DATA.item, DATA.annotator, DATA.label, strict=True):
+        right = expit(values["skill"][who] + 0.4 * np.log1p(seen[who]))
+        joint[item] *= np.where(np.arange(2) == label, right, 1 - right)
+        seen[who] += 1
+    np.testing.assert_allclose(found, np.log(joint.sum(axis=1)), rtol=1e-10)
 
 
 def test_print_shows_the_prior_of_each_parameter():
