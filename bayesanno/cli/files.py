@@ -144,9 +144,13 @@ def write_fit(
     view = view_of(fit)  # so that data, model and posterior are read once for all tables
     ba.save(view.tree, folder / "posterior.nc", overwrite=True)
     model = view.model
+    gives = {latent.kind for latent in model.latents(view.named_data)}
+    has_states = bool(gives & {"labels", "types"})
     of_grades = grades or (view.model.of_grades and view.named_data.labels_are_ordered)
     possible: dict[str, tuple[bool, Callable[[FitView], pd.DataFrame]]] = {
-        "labels.csv": (labels is None, lambda view: ba.label_table(view, coverage=coverage)),
+        "labels.csv": (has_states and labels is None, lambda view: ba.label_table(view, coverage=coverage)),
+        "values.csv": ("values" in gives, ba.value_table),
+        "reliability.csv": ("values" in gives, ba.reliability_table),
         "annotators.csv": (model.competence is not None, ba.annotator_table),
         "population.csv": (view.has_population, ba.population_table),
         "difficulty.csv": (view.derives("difficulty"), ba.difficulty_table),
@@ -262,7 +266,7 @@ def describe_result(run: Mapping[str, Any]) -> Iterator[str]:
     if not {one.code for one in listed}.intersection((*MISFIT, *WRONG)):
         if found.get("misfit"):
             yield "the answers are as the model predicts them"
-        if "gold" in found and not found["gold"]:
+        if "label_names" in run["data"] and "gold" in found and not found["gold"]:
             yield CANNOT_SEE
     yield from (f"{one.level}: {one.text}" for one in listed if not one.warning)  # others were warned of
     yield f"{seconds['total']:.0f} s, of which {seconds['sample']:.0f} s {what}; seed {run['seed']}"

@@ -23,6 +23,7 @@ from bayesanno.inference.methods import choose_method
 from bayesanno.inference.sampling.starts import check_initvals
 from bayesanno.inference.settings import NUTSSettings
 from bayesanno.io.beside import OF_FILES, read_known
+from bayesanno.modeling.latents import require_latents
 
 DASK_HELP = (
     "Read DATA, a folder of Parquet files, on a Dask cluster: local (this machine's cores), or the address of a "
@@ -80,6 +81,8 @@ def fit(
             answers, described = read_for(chosen, source, options)
             typer.echo(f"{chosen.name}: {described}", err=True)
             known = None if recalibrate is None else read_gold(chosen, answers, recalibrate, options)
+            if coverage is not None and not {one.kind for one in chosen.latents(answers)} & {"labels", "types"}:
+                require_latents(chosen, answers, "labels", "--coverage")
             if grades:
                 check_grades(chosen, answers)
             if bio:

@@ -99,6 +99,8 @@ def _compile(
 
     mode = pytensor.config.mode
     with plain_compiling():
+        if mode == USUAL and any(not hasattr(one.type, "ndim") for one in inputs):  # random numbers
+            mode = BY_NUMPY
         if mode == USUAL:
             try:
                 return ArrayFunction(inputs, outputs)
