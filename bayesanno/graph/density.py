@@ -1,7 +1,7 @@
 """The log density that samplers see, for data of any size.
 
 The density is a function of points on the unconstrained scale. Within a process, graphs with the same operations and
-scalar constants share their functions, since data and sizes are inputs (`bayesanno.graph.symbolic_shapes`). A graph
+scalar constants share their functions, since data and sizes are inputs (`bayesanno.graph.flat`). A graph
 with an operation that has no loop here is compiled by nutpie, which takes longer.
 
 The invariant: a point is one vector: the unconstrained values of the free variables, in the graph's order.
@@ -19,10 +19,9 @@ import numpy as np
 
 from bayesanno._core.lazy import pm
 from bayesanno._core.messages import FitError, name_error, option
-from bayesanno.graph.c_functions import CFunctions, describe, make_functions
 from bayesanno.graph.compiler import CFunction
 from bayesanno.graph.flat import flatten, lay_out
-from bayesanno.graph.functions import BY_NUMPY, keep, plain_compiling
+from bayesanno.graph.functions import BY_NUMPY, CFunctions, describe, keep, make_functions, plain_compiling
 from bayesanno.graph.source import NotWrittenError
 
 logger = logging.getLogger(__name__)

@@ -1,17 +1,24 @@
-"""Graphs without sizes: what depends on data alone is computed, and what is left is differentiated and simplified."""
+"""Graphs without sizes: what depends on data alone is computed, and what is left is differentiated and simplified.
+
+A second table has other annotators, often other labels, but the same model. Compiling takes longer than sampling, and
+array code does not depend on lengths. But a graph contains lengths: in constant arrays (a flat prior of three classes,
+the response that names each class), in the lengths of arrays that it creates, and in the resulting types. Here all of
+them become shared variables, that is, data. Only axes of length one keep their length, since they may be broadcast.
+"""
 
 from __future__ import annotations
 
 import logging
 import math
+import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from bayesanno._core.lazy import pm, pt
-from bayesanno.graph.symbolic_shapes import make_shapes_symbolic
 
 logger = logging.getLogger(__name__)
 
@@ -175,3 +182,187 @@ def _perform(node: Any, known: Mapping[Any, Any]) -> dict[Any, Any]:
     found: list[list[Any]] = [[None] for _ in node.outputs]
     node.op.perform(node, [known[one] for one in node.inputs], found)
     return {one: value for one, (value,) in zip(node.outputs, found, strict=True)}
+
+
+# -------------------------------------------------------------------------------------- sizes as data
+
+
+def make_shapes_symbolic(inputs: Sequence[Any], outputs: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    """Return inputs and outputs of the same graph without sizes: constant arrays and lengths become shared variables.
+
+    Parameters
+    ----------
+    inputs, outputs : sequence of TensorVariable
+        The inputs have no owner.
+    """
+    from bayesanno._core.private import toposort
+
+    nodes = list(toposort(outputs))
+    arrays, lengths = _find_constants(nodes)
+    length_of = _share_lengths(lengths)
+    rows = _find_rows(nodes)
+    new: dict[Any, Any] = {}
+    for old in inputs:
+        if hasattr(old.type, "shape"):
+            shape = _without_lengths(old.type)
+            new[old] = old.type.clone(shape=(*shape[:-1], None) if old in rows else shape)(old.name)
+    read = [new.get(old, old) for old in inputs]
+    new |= _share_arrays(arrays)
+    for node in nodes:
+        if any(output in new for output in node.outputs):  # of constants alone
+            continue
+        if _checks_lengths(node):
+            new[node.outputs[0]] = new.get(node.inputs[0], node.inputs[0])
+            continue
+        changed = [length_of.get((node, at), new.get(old, old)) for at, old in enumerate(node.inputs)]
+        if any(one is not old for one, old in zip(changed, node.inputs, strict=True)):
+            new |= zip(node.outputs, node.clone_with_new_inputs(changed, strict=False).outputs, strict=True)
+    return read, [new.get(output, output) for output in outputs]
+
+
+class Size(int):
+    """A number of labels, classes or annotators: an int for Python, and data for a formula.
+
+    A formula that computes with it suits other sizes, since it becomes an element of a constant array, which is data.
+    Sums, differences and products with other ints are sizes as well. A length of 1 is no size, since it may be
+    broadcast: `as_size` leaves it as it is.
+
+    Examples
+    --------
+    >>> import pytensor.tensor as pt
+    >>> from bayesanno.graph.flat import as_size
+    >>> n = as_size(3)
+    >>> n - 1, float(pt.log(n - 1).eval())
+    (2, 0.6931471805599453)
+    """
+
+    def __add__(self, other: Any) -> Any:
+        return _remain(int.__add__(self, other))
+
+    def __sub__(self, other: Any) -> Any:
+        return _remain(int.__sub__(self, other))
+
+    def __rsub__(self, other: Any) -> Any:
+        return _remain(int.__rsub__(self, other))
+
+    def __neg__(self) -> Size:
+        return Size(-int(self))
+
+    def __mul__(self, other: Any) -> Any:
+        return _remain(int.__mul__(self, other))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+def as_size(length: int) -> int:
+    """Return a length of data as a `Size`, unless it is 1."""
+    if "pytensor" in sys.modules:  # EM has no graphs
+        _let_graphs_take_sizes()
+    return length if length == 1 else Size(length)
+
+
+def _remain(number: Any) -> Any:
+    return Size(number) if isinstance(number, int) else number  # NotImplemented, if the other is no int
+
+
+@cache
+def _let_graphs_take_sizes() -> None:
+    from bayesanno._core.private import as_tensor
+
+    as_tensor.register(Size, lambda size, *_, **__: pt.as_tensor(np.full(2, int(size)))[0])
+
+
+def _find_constants(nodes: Sequence[Any]) -> tuple[list[Any], dict[Any, int]]:
+    """Return the variables that depend on constants alone and are used by others, and the lengths that are inputs.
+
+    A length is identified by its node and the position of the input, since the same number may have another meaning
+    elsewhere.
+    """
+    from pytensor.graph import Constant
+
+    from bayesanno._core.private import RandomVariable
+
+    constant: set[Any] = set()  # what arrays are computed from, or computes arrays
+    arrays: dict[Any, None] = {}
+    lengths: dict[Any, int] = {}
+
+    def is_array(variable: Any) -> bool:
+        if isinstance(variable, Constant):
+            return hasattr(variable.type, "ndim") and np.size(variable.data) > 1
+        return variable in constant
+
+    for node in nodes:
+        shape = 1 if isinstance(node.op, RandomVariable) else None  # whose length says how many axes there are
+        found = [at for at, variable in enumerate(node.inputs) if is_array(variable) and at != shape]
+        of_node = [at for at in _lengths_of(node) if at not in found]
+        if not (found or of_node):
+            continue
+        if all(isinstance(variable, Constant) or variable in constant for variable in node.inputs):
+            constant.update(node.outputs)
+            continue
+        arrays |= dict.fromkeys(node.inputs[at] for at in found)
+        lengths |= {(node, at): int(node.inputs[at].data) for at in of_node}
+    return list(arrays), lengths
+
+
+def _find_rows(nodes: Sequence[Any]) -> set[Any]:
+    """Return variables used only as coordinates of probabilities: two have one coordinate, which is never broadcast."""
+    reads = [(getattr(node.op, "reads_coordinates", False), one) for node in nodes for one in node.inputs]
+    return {one for is_row, one in reads if is_row} - {one for is_row, one in reads if not is_row}
+
+
+def _lengths_of(node: Any) -> list[int]:
+    """Return which inputs of a node are constant lengths of an axis, other than 1."""
+    from pytensor.graph import Constant
+
+    from bayesanno._core.private import Alloc, MakeVector, SpecifyShape
+
+    begin = 0 if isinstance(node.op, MakeVector) else 1 if isinstance(node.op, Alloc | SpecifyShape) else None
+    if begin is None or (begin == 0 and not node.op.dtype.startswith("int")):
+        return []
+    among = enumerate(node.inputs[begin:], begin)
+    return [at for at, of in among if isinstance(of, Constant) and hasattr(of.type, "ndim") and of.data > 1]
+
+
+def _checks_lengths(node: Any) -> bool:
+    """Whether a node only asserts the axis lengths of its input, without broadcasting any."""
+    from bayesanno._core.private import SpecifyShape
+
+    if not isinstance(node.op, SpecifyShape):
+        return False
+    of, found = (variable.type.shape for variable in (node.inputs[0], node.outputs[0]))
+    return all(length != 1 or known == 1 for known, length in zip(of, found, strict=True))
+
+
+def _share_arrays(arrays: Sequence[Any]) -> dict[Any, Any]:
+    """Return a shared variable for each of some variables of constants, one for those that are equal."""
+    import pytensor
+    from pytensor.graph import Constant
+
+    computed = [variable for variable in arrays if not isinstance(variable, Constant)]
+    values = pytensor.function([], computed, mode="FAST_COMPILE")() if computed else []
+    known = {variable: variable.data for variable in arrays if isinstance(variable, Constant)}
+    known |= dict(zip(computed, values, strict=True))
+    shared: dict[Any, Any] = {}
+    which: dict[Any, Any] = {}
+    for variable in arrays:
+        value, shape = np.asarray(known[variable]), _without_lengths(variable.type)
+        key = (value.dtype.str, shape, value.shape, value.tobytes())
+        if key not in shared:
+            shared[key] = pytensor.shared(value, name=f"constant_{len(shared)}", shape=shape)
+        which[variable] = shared[key]
+    return which
+
+
+def _share_lengths(lengths: Mapping[Any, int]) -> dict[Any, Any]:
+    """Return the elements of one shared vector, for each length."""
+    import pytensor
+
+    if not lengths:
+        return {}
+    vector = pytensor.shared(np.array(list(lengths.values()), dtype=np.int64), name="lengths", shape=(None,))
+    return {where: vector[at] for at, where in enumerate(lengths)}
+
+
+def _without_lengths(of: Any) -> tuple[int | None, ...]:
+    return tuple(1 if length == 1 else None for length in of.shape)

@@ -15,7 +15,7 @@ import numpy as np
 
 from bayesanno._core.fields import Fields
 from bayesanno._core.lazy import pm, pt
-from bayesanno.graph.symbolic_shapes import as_size
+from bayesanno.graph.flat import as_size
 
 LOG_CLASS = "log_class"  # log p(class) of distinct items, (row, true_class), among the parameters
 

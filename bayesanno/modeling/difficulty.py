@@ -13,7 +13,7 @@ import numpy as np
 
 from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.graph.symbolic_shapes import as_size
+from bayesanno.graph.flat import as_size
 from bayesanno.modeling.arguments import Answers, Design, Parameters
 from bayesanno.modeling.chance import scale_confusion
 from bayesanno.modeling.expectation import in_proportion, votes_of

@@ -14,7 +14,7 @@ import numpy as np
 from bayesanno._core.lazy import pm, pt, xr
 from bayesanno._core.messages import DataError
 from bayesanno.data.counts import CountData
-from bayesanno.graph.symbolic_shapes import as_size
+from bayesanno.graph.flat import as_size
 from bayesanno.modeling.arguments import Counts, FixedParameter, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.findings import Finding, check

@@ -6,9 +6,8 @@ import pytensor.tensor as pt
 import pytest
 from pytensor.raise_op import Assert
 
-from bayesanno.graph.c_functions import CFunctions, describe, make_functions
 from bayesanno.graph.flat import FlatGraph, lay_out
-from bayesanno.graph.functions import plain_compiling
+from bayesanno.graph.functions import CFunctions, describe, make_functions, plain_compiling
 from bayesanno.graph.source import NotWrittenError
 
 X = np.linspace(-2.0, 2.5, 24).reshape(2, 3, 4)

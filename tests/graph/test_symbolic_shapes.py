@@ -8,8 +8,7 @@ import pytest
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.traversal import graph_inputs
 
-from bayesanno.graph.flat import name_graph, read_data
-from bayesanno.graph.symbolic_shapes import make_shapes_symbolic
+from bayesanno.graph.flat import make_shapes_symbolic, name_graph, read_data
 from bayesanno.modeling.ops.transforms import log_simplex
 
 

@@ -116,7 +116,9 @@ def _make_sampler(density: Density, start: Callable[[int], np.ndarray], **settin
 def _find_seeds(start: Starts, chains: int, random_seed: int) -> list[int]:
     """Return the seeds with which nutpie's chains request their starts, since nutpie does not pass the chain's number.
 
-    They depend only on its seed and the chain, so a very short run has the same ones.
+    They depend only on its seed and the chain, so a very short run has the same ones. Nothing shorter is sound: chains
+    ask from threads, in an order that differs from run to run; fewer threads than chains cannot wait for each other;
+    and their seeds are the output of Rust's ChaCha8 after the steps of nutpie's own that come before.
     """
     seeds: list[int] = []
 

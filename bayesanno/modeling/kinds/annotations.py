@@ -34,7 +34,7 @@ from bayesanno.data.patterns import (
     link_annotators,
     match_answers,
 )
-from bayesanno.graph.symbolic_shapes import as_size
+from bayesanno.graph.flat import as_size
 from bayesanno.modeling.arguments import Answers, Design, Orders
 from bayesanno.modeling.findings import Finding, check, find
 from bayesanno.modeling.kinds.base import (
