@@ -280,6 +280,7 @@ MEAN_OF_PAIRS = ("scott_pi", "cohen_kappa", *WEIGHTED)
 BIASED = (
     "pairs share so few items that their mean is biased by more than its standard error, so that there is no interval"
 )
+ONE_ITEM = "only one item has two answers, and an interval needs two such items"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -365,8 +366,10 @@ def agreement_table(
         return found | {name: np.full_like(found[name], np.nan) for name in reasons}
 
     parts = resample_items(data.n_items, resamples, random_seed, data.n_labels)
-    found = {name: [*map(float, each)] for name, each in with_bounds(measure, data.n_items, parts, ci_prob).items()}
-    reasons |= _explain_missing(pairs, found, reasons)
+    n = int(sums["several"].sum())
+    bounded = with_bounds(measure, data.n_items, parts, ci_prob, compared=n)
+    found = {name: [*map(float, each)] for name, each in bounded.items()}
+    reasons |= _explain_missing(pairs, found, reasons, n)
     table = pd.DataFrame.from_dict(found, orient="index").reindex(columns=range(3))
     table = table.set_axis(["value", *name_bounds("ci", ci_prob)], axis=1).rename_axis("coefficient").reset_index()
     return table.assign(reason=[reasons.get(name, "") for name in found])
@@ -474,7 +477,9 @@ def _no_order() -> str:
     return f"the labels have no order: if they are declared from lowest to highest, pass {option('ordered', True)}"
 
 
-def _explain_missing(pairs: Pairs, found: Mapping[str, Sequence[float]], reasons: Mapping[str, str]) -> dict[str, str]:
+def _explain_missing(
+    pairs: Pairs, found: Mapping[str, Sequence[float]], reasons: Mapping[str, str], n_shared: int
+) -> dict[str, str]:
     """Return the reasons why other coefficients or their bounds are nan, or what they leave out."""
     every = {name: "all answers are one label" for name, each in found.items() if math.isnan(each[0])} | dict(reasons)
     of_pairs, n = pairs.coefficients(np.ones(pairs.joint.shape[1])), pairs.first.size
@@ -484,6 +489,7 @@ def _explain_missing(pairs: Pairs, found: Mapping[str, Sequence[float]], reasons
             every[name] = f"{undefined} of {counted(n, 'pair')} gave one label and are left out"
         elif undefined == n and every.get(name) != _no_order():
             every[name] = "no pair of annotators gave two labels to the items that they share"
-        if not math.isnan(found[name][0]) and math.isnan(sum(found[name])):
-            every[name] = "; ".join(filter(None, [every.get(name), BIASED]))
+    for name, each in found.items():
+        if not math.isnan(each[0]) and math.isnan(sum(each)) and (n_shared == 1 or name in MEAN_OF_PAIRS):
+            every[name] = "; ".join(filter(None, [every.get(name), ONE_ITEM if n_shared == 1 else BIASED]))
     return every

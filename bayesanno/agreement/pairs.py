@@ -245,7 +245,7 @@ def pair_table(
         `cohen_kappa`, `cohen_kappa_linear` and `cohen_kappa_quadratic` (for ordered labels), `g_index`, `gwet_ac1`, and
         `krippendorff_alpha`; nan if undefined. With gold, `error_correlation` is the phi coefficient of errors, which
         is affected by classes that both find hard. With resamples, each has `_ci89_lb` and `_ci89_ub` (named by
-        `ci_prob`).
+        `ci_prob`), which are nan if the pair shares one item.
 
     Raises
     ------
@@ -263,7 +263,7 @@ def pair_table(
     pairs, names = find_pairs(data, ordered=ordered), np.array(data.annotators, dtype=object)
     table = pd.DataFrame({"annotator_1": names[pairs.first], "annotator_2": names[pairs.second]}, dtype="str")
     parts = resample_items(data.n_items, resamples, random_seed)
-    found = with_bounds(pairs.coefficients_and_errors, data.n_items, parts, ci_prob)
+    found = with_bounds(pairs.coefficients_and_errors, data.n_items, parts, ci_prob, compared=pairs.n_items)
     return table.assign(n=pairs.n_items, **_name_columns(found, ci_prob))
 
 
@@ -311,7 +311,15 @@ def annotator_agreement(
         return {name: average_over_partners(pairs, each, n) for name, each in found.items()}
 
     parts = resample_items(data.n_items, resamples, random_seed)
-    return table.assign(**_name_columns(with_bounds(average, data.n_items, parts, ci_prob), ci_prob))
+    found = with_bounds(average, data.n_items, parts, ci_prob, compared=_count_shared(data))
+    return table.assign(**_name_columns(found, ci_prob))
+
+
+def _count_shared(data: AnnotationData) -> np.ndarray:
+    """Return how many items each annotator shares with others, (annotator,)."""
+    item, annotator = np.divmod(np.unique(data.item * data.n_annotators + data.annotator), data.n_annotators)
+    shared = np.bincount(item, minlength=data.n_items)[item] > 1
+    return np.bincount(annotator[shared], minlength=data.n_annotators)
 
 
 def _name_columns(found: Mapping[str, tuple[np.ndarray, ...]], ci_prob: float) -> dict[str, np.ndarray]:

@@ -37,7 +37,7 @@ from bayesanno.analysis.recalibrate import each_posterior
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Codes
-from bayesanno.fits.view import RECALIBRATION, FitPart, FitView, part_of
+from bayesanno.fits.view import ADJUSTMENT, RECALIBRATION, FitPart, FitView, part_of
 from bayesanno.graph.functions import stack_samples
 from bayesanno.inference.diagnosis.findings import read_findings
 from bayesanno.inference.tempering import temperings_of
@@ -108,7 +108,7 @@ def draw_with_own_prevalence(
     log_likelihood = (log_likelihood - log_likelihood.max(axis=2, keepdims=True)).clip(LEAST)
     pi = np.exp(log_prevalence)[:, None].clip(1e-12)  # (sample, 1, class)
     of_item = codes[order]
-    start = _rise(np.exp(log_likelihood.mean(axis=0)), pi.mean(axis=0), begin, of_item)  # (group, class)
+    start = _rise(np.exp(log_likelihood).mean(axis=0), pi.mean(axis=0), begin, of_item)  # (group, class)
     theta = np.repeat(start[None], len(pi), axis=0)  # (sample, group, class)
     likelihood = np.ascontiguousarray(np.exp(log_likelihood).transpose(2, 0, 1))  # (class, sample, item)
 
@@ -432,15 +432,21 @@ def _draw_labels(
     of_draws = each_posterior(view, part, n_draws * -(-LEAST_DRAWS // n_draws), rng)
     prevalences = cycle(_log_prevalences(view) if has_own else [None])
     pairs = zip(of_draws, prevalences, strict=False)
-    with_own = ((logs, prevalence if is_own else None) for (logs, is_own), prevalence in pairs)
-    for block in batched(with_own, max(1, BLOCK_BYTES // (8 * part.data.n_items * part.data.n_classes))):
-        logs = np.stack([one for one, _ in block])  # (sample, item, class)
-        if has_own:
-            means = [np.log(np.exp(one).mean(axis=0).clip(1e-300)) if own is None else own for one, own in block]
-            centre = np.stack(means)
-            yield draw_with_own_prevalence(logs - centre[:, None], centre, codes, known, rng)
-        else:
+    adjustment = temperings_of(view, ADJUSTMENT).get(part.dimension)
+    prior_of_vote = 0.0 if adjustment is None else adjustment.log_vote_prior
+    for block in batched(pairs, max(1, BLOCK_BYTES // (8 * part.data.n_items * part.data.n_classes))):
+        logs = np.stack([logs for (logs, *_), _ in block])  # (sample, item, class)
+        if not has_own:
             yield np.where(known >= 0, known, draw_codes(np.exp(logs), rng))
+            continue
+        votes = np.stack([votes for (*_, votes), _ in block])  # (sample, item)
+        means = [
+            prevalence if is_own else np.log(np.exp(logs[~votes]).mean(axis=0).clip(1e-300))
+            for (logs, is_own, votes), prevalence in block
+        ]
+        centre = np.stack(means)  # (sample, class)
+        evidence = logs - np.where(votes[:, :, None], prior_of_vote, centre[:, None])
+        yield draw_with_own_prevalence(evidence, centre, codes, known, rng)
 
 
 def _log_prevalences(view: FitView) -> np.ndarray:

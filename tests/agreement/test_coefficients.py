@@ -229,6 +229,20 @@ def test_undefined_values_are_nan_with_a_reason():
     assert unequal.loc["fleiss_kappa", "reason"].startswith("items have 2 to 3 annotations")
 
 
+def test_one_item_has_values_but_no_interval():
+    data = from_matrix([[0, 1, 1], [1, -1, -1]])  # the second item has one answer
+    table = ba.agreement_table(data, random_seed=1).set_index("coefficient")
+    defined = table[table["value"].notna()]
+    assert defined.loc["krippendorff_alpha_nominal", "value"] == 0
+    assert defined[["ci89_lb", "ci89_ub"]].isna().all(axis=None)
+    assert defined["reason"].str.contains("only one item has two answers").all()
+    more = from_matrix([[0, 1, 1], [1, 0, -1], [0, 0, -1]])
+    assert ba.agreement_table(more, random_seed=1)["ci89_lb"].notna().any()
+    pairs, each = (table(more, resamples=200, random_seed=1) for table in (ba.pair_table, ba.annotator_agreement))
+    assert pairs["agreement_ci89_lb"].isna().tolist() == [False, True, True]  # c shares one item with a and with b
+    assert each["agreement_ci89_lb"].isna().tolist() == [False, False, True]
+
+
 def test_words_have_no_interval_alpha_and_an_order_only_if_declared():
     data = from_matrix(answers_of(50), labels=("low", "middle", "high"))
     without = ba.agreement_table(data, **ONCE).set_index("coefficient")
