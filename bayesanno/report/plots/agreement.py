@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from bayesanno._core.intervals import CiKind, find_bounds
 from bayesanno._core.lazy import pd
 from bayesanno._core.messages import DataError, counted
-from bayesanno.agreement.behaviour import check_base, find_distances, usage_shares, usage_table
+from bayesanno.agreement.behaviour import check_base, distances_by_chance, find_distances, usage_shares, usage_table
 from bayesanno.agreement.groups import group_annotators
 from bayesanno.analysis.behaviour import behaviour_table
 from bayesanno.analysis.dependence import Groups, Truth, code_groups, dependence_table
@@ -143,7 +143,9 @@ def plot_divergence(
 def plot_distances(
     data: AnnotationData, *, groups: int | None = None, base: float = math.e, **options: Unpack[style.OneAxes]
 ) -> Figure:
-    """Draw the Jensen-Shannon divergence of every two annotators, similar ones side by side, and their groups.
+    """Draw the Jensen-Shannon divergence of every two annotators beyond chance, similar ones side by side.
+
+    White is what chance gives: 19 in 20 pairs who use labels alike would be white with their numbers of answers.
 
     Parameters
     ----------
@@ -175,10 +177,11 @@ def plot_distances(
     check_base(base)
     table = group_annotators(data, groups=groups)
     order = [data.annotators.index(name) for name in table["annotator"]]
-    far = find_distances(usage_shares(data)[order], base)
+    beyond = find_distances(usage_shares(data), base) - distances_by_chance(data, base)
+    far = np.maximum(beyond, 0)[np.ix_(order, order)]
     axes = style.open_axes(style.SQUARE, options)
-    image = axes.imshow(far, cmap=style.FROM_WHITE, vmin=0, interpolation="nearest")
-    style.add_scale(image, axes, f"Jensen-Shannon divergence ({_unit(base)})")
+    image = axes.imshow(far, cmap=style.FROM_WHITE, vmin=0, vmax=max(0.01, np.nanmax(far)), interpolation="nearest")
+    style.add_scale(image, axes, f"Jensen-Shannon divergence beyond chance ({_unit(base)})")
     style.name_square(axes, table["annotator"].tolist(), table["group"].to_numpy())
     style.write_title(axes, "distance between annotators by their use of labels (darker: farther)")
     return style.finish(axes, **options)
