@@ -84,8 +84,8 @@ def distances_by_chance(data: AnnotationData, base: float = math.e) -> np.ndarra
     """
     from scipy.stats import chi2
 
-    each = divide(1.0, data.by_annotator)
-    used = max(2, np.count_nonzero(data.usage.sum(axis=0)))
+    each = divide(np.ones(data.n_annotators), data.by_annotator)
+    used = max(2, int((data.usage.sum(axis=0) > 0).sum()))
     return np.add.outer(each, each) / 8 * chi2.isf(BY_CHANCE, used - 1) / math.log(base)
 
 
