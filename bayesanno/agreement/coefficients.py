@@ -1,6 +1,7 @@
 """Coefficients of agreement of all annotators together, with bootstrap intervals over items; agreement by chance.
 
-An undefined coefficient is nan. Repeated answers of an annotator count. Declared "unsure" answers are missing.
+An undefined coefficient is nan. Of several answers by an annotator to an item, the first counts. Declared "unsure"
+answers are missing.
 
 Agreement by chance is that of annotators who flip coins. Answers that are sets of labels are compared by distances:
 
@@ -39,7 +40,7 @@ from bayesanno._core.validate import check_share
 from bayesanno.agreement.alpha import beyond, compare_places, compare_sets, find_disagreement, find_ranks, nominal_alpha
 from bayesanno.agreement.pairs import WEIGHTED, Pairs, find_pairs
 from bayesanno.agreement.resampling import check_resampling, resample_items, with_bounds
-from bayesanno.agreement.vote import disagreed_items, require_shared, require_sure, shared_items
+from bayesanno.agreement.vote import disagreed_items, require_once, require_shared, shared_items
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import divide, read_numbers
 
@@ -137,7 +138,7 @@ def estimate_coins(data: AnnotationData) -> np.ndarray:
     >>> estimate_coins(AnnotationData.from_records(rows)).tolist()
     [[0.5, 0.5], [0.5, 0.5]]
     """
-    data = require_sure(data, "estimate_coins")
+    data = require_once(data, "estimate_coins")
     hard = disagreed_items(data.votes)[data.item]  # (annotation,)
     if not hard.any():
         raise DataError("no item is disagreed on: coins cannot be estimated")
@@ -163,7 +164,7 @@ def estimate_chance_agreement(data: AnnotationData) -> float:
     >>> round(estimate_chance_agreement(read_annotations("@crowd")), 4)
     0.0313
     """
-    data = require_sure(data, "estimate_chance_agreement")
+    data = require_once(data, "estimate_chance_agreement")
     coins = estimate_coins(data)
     same = np.ones((data.n_items, data.n_labels))  # (item, label)
     np.multiply.at(same, data.item, coins[data.annotator])
@@ -187,7 +188,7 @@ def count_disagreement(data: AnnotationData) -> Disagreement:
     >>> found.n, found.d
     (300, 251)
     """
-    data = require_sure(data, "count_disagreement")
+    data = require_once(data, "count_disagreement")
     shared = shared_items(data.votes)  # (item,)
     d = int(disagreed_items(data.votes).sum())
     equal = np.unique(data.votes[shared].sum(axis=1)).size == 1

@@ -34,6 +34,7 @@ from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.prediction_powered import draw_powered
 from bayesanno.analysis.ranking import describe_ranks
 from bayesanno.analysis.recalibrate import each_posterior
+from bayesanno.analysis.rogan_gladen import draw_corrected, draw_judged
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Codes
@@ -207,7 +208,8 @@ def group_table(
     labels correct the model's probabilities for all items (`bayesanno.analysis.prediction_powered` has the
     formulas). They hold for any errors of the model, also if judges err together or favour a system, if the items with
     a known label are a random sample of their group. Where these rows differ from those of the model, believe these.
-    There are none if the fit had controls, since its probabilities then used the known labels.
+    There are none if the fit had controls, since its probabilities then used the known labels. With these rows, two
+    labels and `at_large` also have "judged", the share of answers, and "corrected", as in `rate_table`.
 
     Parameters
     ----------
@@ -237,11 +239,12 @@ def group_table(
     Returns
     -------
     pandas.DataFrame
-        For each label one row per group, in the order of the model's shares: `group`; `source`, "model" or "ppi";
-        `quantity`, "share" or "grade"; `label`, empty for grades; `mean`, `sd`, `eti89_lb` and `eti89_ub`; the rank,
-        `rank_mean`, `rank_eti89_lb` and `rank_eti89_ub`, where 1 has the largest share; `p_best`, the probability of
-        having the largest share, with ties divided; `n_items`; and `n_known`, how many of these count with their known
-        label. Three or more ordered labels also have rows for the mean grade (as in `grade_table`).
+        For each label one row per group, in the order of the model's shares: `group`; `source`, "model", "ppi",
+        "judged" or "corrected"; `quantity`, "share" or "grade"; `label`, empty for grades; `mean`, `sd`, `eti89_lb` and
+        `eti89_ub`; the rank, `rank_mean`, `rank_eti89_lb` and `rank_eti89_ub`, where 1 has the largest share; `p_best`,
+        the probability of having the largest share, with ties divided; `n_items`; and `n_known`, how many of these
+        count with their known label. Three or more ordered labels also have rows for the mean grade (as in
+        `grade_table`).
 
         Differences have a row for each two groups: `first` and `second`, in the same order, with values for first minus
         second; the other columns as above, without ranks; `p_above`, the probability that first has more than second,
@@ -280,8 +283,8 @@ def group_table(
     if part.is_of_types or not isinstance(data, AnnotationData) or part.states != list(data.classes):
         raise FitError(f"{view.model.name} gives no labels, and so no shares of them")
     quantities = _find_quantities(part, label, order)
-    codes, names = code_items(_read_column(groups, data) if isinstance(groups, str) else groups, data.items)
-    known = _find_known(part, use_gold=use_gold)
+    codes, names = code_items(read_column(groups, data) if isinstance(groups, str) else groups, data.items)
+    known = find_known(data, use_gold=use_gold)
     sizes = np.stack([np.bincount(codes), np.bincount(codes, weights=known >= 0)], axis=1).astype(int)  # (group, 2)
     is_powered = use_gold and not data.controls and bool((sizes[:, 1] >= LEAST_KNOWN).all())
     if not isinstance(fit, FitView):
@@ -297,6 +300,13 @@ def group_table(
     if is_powered:
         own = part.of_model.posterior.values  # without what was learnt from gold
         found[POWERED] = draw_powered(known, own, codes, worth, rng, at_large=at_large)
+        if at_large and data.n_classes == 2:
+            sure = data.without_unsure()
+            for source, shares in (
+                ("judged", draw_judged(sure, 1, codes, rng)),
+                ("corrected", draw_corrected(sure, 1, codes, known, rng)),
+            ):
+                found[source] = np.stack([1 - shares, shares], axis=-1) @ worth
 
     tables = []
     for quantity, name in enumerate(quantities):
@@ -350,7 +360,7 @@ def code_items(groups: Any, items: Sequence[str], *, where: str = "groups") -> t
     return codes, list(names)
 
 
-def _read_column(name: str, data: AnnotationData) -> dict[str, str]:
+def read_column(name: str, data: AnnotationData) -> dict[str, str]:
     """Return the values in a column of the items, by item.
 
     Raises
@@ -403,9 +413,14 @@ def _explain_limits(view: FitView, part: FitPart, *, is_powered: bool) -> Iterat
         )
 
 
-def _find_known(part: FitPart, *, use_gold: bool) -> Codes:
-    """Return the known class of each item, (item,); -1 if unknown."""
-    data: AnnotationData = part.data
+def find_known(data: AnnotationData, *, use_gold: bool = True) -> Codes:
+    """Return the known class of each item, (item,); -1 if unknown.
+
+    Raises
+    ------
+    DataError
+        If a gold label that is to be used is not among the labels.
+    """
     if not use_gold:
         return data.control_codes
     strange = next((item for item in data.items if item in data.gold and data.gold[item] not in data.classes), None)

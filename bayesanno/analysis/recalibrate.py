@@ -464,7 +464,7 @@ def check_gold(model: AnnotationModel, data: Any, gold: Any) -> dict[str, dict[s
         raise DataError(f"this fit has dimensions {listed(names)}: give gold by dimension, as in {{{names[0]!r}: ...}}")
     found: dict[str, dict[str, str]] = {}
     for name, one in gold.items():
-        table, labels = tables[str(name)], _read_labels(tables[str(name)], one)
+        table, labels = tables[str(name)], read_gold(tables[str(name)], one)
         free = {item: labels[item] for item in table.items if item in labels and item not in table.controls}
         found |= {str(name): free} if free else {}
     if not found:
@@ -475,7 +475,8 @@ def check_gold(model: AnnotationModel, data: Any, gold: Any) -> dict[str, dict[s
     return found
 
 
-def _read_labels(data: AnnotationData, gold: Any) -> dict[str, str]:
+def read_gold(data: AnnotationData, gold: Any) -> dict[str, str]:
+    """Return the known labels by item, from a mapping, Series, DataFrame or file, or raise a DataError."""
     if isinstance(gold, Mapping | pd.Series):
         labels = pd.Series(gold, dtype=object).dropna()
         gold = pd.DataFrame({"item": labels.index.astype(str), "gold": labels.astype(str).to_numpy()}, dtype=object)

@@ -22,6 +22,7 @@ import numpy as np
 from bayesanno._core.intervals import find_bounds
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.messages import counted
+from bayesanno.agreement.pairs import agree_with_self
 from bayesanno.agreement.vote import vote_right
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.counts import CountData
@@ -48,6 +49,7 @@ SURE_Z = 2.33  # z of unevenness, exceeded once in a hundred by a normal variabl
 NOTICED = 0.1  # change of the expected number of wrong labels, as a share of it
 EXPLAINED = 0.85  # most of the covariance of annotators whom the labels follow that independent errors explain
 ENOUGH = 20  # known labels: of fewer, nothing is said
+ENOUGH_REPEATS = 20  # pairs of answers to the same item
 FEWEST_VOTED = 10  # items with a vote: with fewer, a share means little
 
 
@@ -414,10 +416,30 @@ def find_in_design(data: Any) -> list[Finding]:
 def _(data: AnnotationData) -> list[Finding]:
     if data.annotators == (ANYONE,):
         return [find("annotators-unnamed")]
+    return [*find_in_repeats(data), *_find_in_comparisons(data)]
+
+
+def _find_in_comparisons(data: AnnotationData) -> list[Finding]:
+    """Return why annotators cannot be compared with each other."""
     of_control = data.annotator[data.control_codes[data.item] >= 0]
     if np.isin(np.flatnonzero(data.by_annotator), of_control).all():
         return []  # each annotator is compared with known labels
     return find_in_links(link_annotators(data.item, data.annotator, data.n_items, data.n_annotators), data)
+
+
+def find_in_repeats(data: AnnotationData) -> Iterator[Finding]:
+    """Yield which annotators with several answers to an item agree with themselves no more, or less, than by chance."""
+    own = pd.DataFrame(agree_with_self(data), index=list(data.annotators))
+    own = own[(own["n_repeats"] >= ENOUGH_REPEATS) & own["self_alpha"].notna()]
+    less = own[own["self_alpha"] <= threshold_of("orders-not-turned")]
+    if len(less) and not data.has_both_orders:
+        n, same = less["n_repeats"].sum(), np.average(less["self_agreement"], weights=less["n_repeats"])
+        yield find("orders-not-turned", less.index, less["self_alpha"].max(), same=same, n=f"{n:,}")
+    error = 2 * np.sqrt(own["self_agreement"] * (1 - own["self_agreement"]) / own["n_repeats"])
+    most = own["self_alpha"] + error * (1 - own["self_alpha"]) / (1 - own["self_agreement"])  # at p + 2 standard errors
+    for name in own.index[(own["self_agreement"] < 1) & ~own.index.isin(less.index)]:
+        words = {"same": own.loc[name, "self_agreement"], "n": own.loc[name, "n_repeats"]}
+        yield from check("contradicts-itself", most[name], [name], **words)
 
 
 @find_in_design.register
