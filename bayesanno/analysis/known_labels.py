@@ -168,7 +168,7 @@ def rate_table(
     >>> import bayesanno as ba
     >>> table = ba.rate_table(ba.read_annotations("@judges"), random_seed=1).query("annotator == 'alder-small'")
     >>> table[["source", "mean", "width"]].round(2).to_numpy().tolist()
-    [0]
+    [['judged', 0.58, 0.1], ['corrected', 0.44, 0.42], ['ppi', 0.57, 0.18]]
     """
     check_seed(random_seed)
     ci_prob, rng = choose_prob(ci_prob), np.random.default_rng(random_seed)
