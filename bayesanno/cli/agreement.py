@@ -133,8 +133,13 @@ def _tabulate_noise(data: ba.AnnotationData) -> dict[str, pd.DataFrame]:
 
 
 def _tabulate_known(data: ba.AnnotationData, random_seed: int) -> dict[str, pd.DataFrame]:
-    """Return how good annotators are, and the share of each label, if an item with a known label has an answer."""
-    if not (data.without_unsure().gold_codes[data.without_unsure().item] >= 0).any():
+    """Return how good annotators are, and the share of each label, if an item with a known label has an answer.
+
+    True labels that are not among the labels are left out: reading has warned of them.
+    """
+    sure = data.without_unsure()
+    data = replace(sure, gold={item: label for item, label in sure.gold.items() if label in sure.classes})
+    if not (data.gold_codes[data.item] >= 0).any():
         return {}
     return {
         "gold.csv": ba.gold_table(data, random_seed=random_seed),
