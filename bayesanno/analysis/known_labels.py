@@ -1,11 +1,13 @@
 """How good annotators are by known labels, without a model, and what the share of a label is: side by side.
 
-Tables of counts have a Dirichlet prior: 1/2 for each cell of two labels (Jeffreys), 2 in all for more. Shares of
-answers (accuracy, and of one label against the others sensitivity, specificity and precision) have Jeffreys' prior,
-Beta(1/2, 1/2). All intervals have equal tails.
+Tables of counts have a Dirichlet prior of equal cells that add up to 1 (Perks 1947), so that the accuracy of two labels
+has Jeffreys' prior, Beta(1/2, 1/2). So have shares of answers (accuracy, and of one label against the others
+sensitivity, specificity and precision). All intervals have equal tails.
 
 References
 ----------
+W. Perks (1947), Some observations on inverse probability, Journal of the Institute of Actuaries 73(2), 285-334,
+doi:10.1017/S0020268100012270.
 L. D. Brown, T. T. Cai and A. DasGupta (2001), Interval estimation for a binomial proportion, Statistical Science 16(2),
 101-133, doi:10.1214/ss/1009213286.
 """
@@ -34,7 +36,7 @@ from bayesanno.fits.view import Fit, part_of
 
 ASSUMES = {
     "judged": "answers are right, or their errors cancel",
-    "corrected": "annotators err on all items as on those with known labels, and independently",
+    "corrected": "errors are as on known items, and independent",
     "ppi": "items with known labels are a random sample",
     "model": "the model is right",
 }
@@ -85,7 +87,7 @@ def gold_table(
     >>> import bayesanno as ba
     >>> table = ba.gold_table(ba.read_annotations("@judges"), random_seed=1).set_index("annotator")
     >>> table.loc["birch-large", ["n", "accuracy", "kappa", "kappa_eti89_lb", "kappa_eti89_ub"]].round(2).tolist()
-    [60.0, 0.93, 0.86, 0.7, 0.93]
+    [60.0, 0.93, 0.86, 0.72, 0.94]
     """
     check_choice(f"each is {each!r}", each, ("annotator", "label", "cell"), DataError)
     check_seed(random_seed)
@@ -113,7 +115,7 @@ def gold_table(
         counts = np.einsum("rts,lat,lbs->rlab", counts, sides, sides).reshape(-1, 2, 2)
     table = pd.DataFrame(columns, dtype="str").assign(n=counts.sum(axis=(1, 2)))
     drawn = np.random.default_rng(random_seed).standard_gamma(
-        counts + 2 / counts[0].size, (N_DRAWS, *counts.shape)
+        counts + 1 / counts[0].size, (N_DRAWS, *counts.shape)
     )  # tables of shares, but for their sums
     ends = {name: _find_ends(values, ci_prob) for name, values in _measure(drawn, counts).items()}
     ends |= _bound_shares(counts, ci_prob)

@@ -166,5 +166,5 @@ def test_intervals_cover(n, rate):
     spec = importlib.util.spec_from_file_location("known_labels", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    covered = module.cover_measures(n, rate, 400)
+    covered = module.cover_measures(n, rate)
     assert covered.between(0.92, 0.985).all(), covered

@@ -3,8 +3,8 @@
     uv run python tests/benchmarks/known_labels.py gold
     uv run python tests/benchmarks/known_labels.py rates
 
-`gold`: n answers of one judge, who is right with the same rate in both classes, half of the items of each; the coverage
-of 95% intervals of each measure, over 1,000 tables.
+`gold`: 2,000 judges give n answers each, and are right with the same rate in both classes, which are equally probable;
+the coverage of 95% intervals of each measure.
 
 `rates`: 40 panels of 200 items with a share of .3, 50 of them checked, drawn at random, and five judges with
 sensitivities of .7 to .95 and specificities of .75 to .95. With shared errors, a third of the items mislead each judge
@@ -22,7 +22,7 @@ import pandas as pd
 import bayesanno as ba
 
 MEASURES = ("accuracy", "kappa", "sensitivity", "specificity", "precision", "f1")
-TABLES, PANELS = 1000, 40
+JUDGES, PANELS = 2000, 40
 
 
 def make_data(truth: np.ndarray, said: np.ndarray, checked: np.ndarray) -> ba.AnnotationData:
@@ -36,23 +36,22 @@ def make_data(truth: np.ndarray, said: np.ndarray, checked: np.ndarray) -> ba.An
     )  # fmt: skip
 
 
-def cover_measures(n: int, rate: float, tables: int = TABLES) -> pd.Series:
-    """Return the coverage of each measure; judges are annotators of one table, which checks them in one call."""
-    rng = np.random.default_rng(1)
-    truth = rng.random((n, tables)) < 0.5
-    said = np.where(rng.random(truth.shape) < rate, truth, ~truth).astype(int)
-    rows = []
-    for judge in range(tables):
-        data = make_data(truth[:, judge].astype(int), said[:, [judge]], np.ones(n, dtype=bool))
-        rows.append(ba.gold_table(data, ci_prob=0.95, random_seed=judge))
-    table = pd.concat(rows)
-    true = dict.fromkeys(MEASURES, rate) | {"kappa": 2 * rate - 1}
-    return pd.Series({
-        name: ((table[f"{name}_eti95_lb"] <= true[name]) & (true[name] <= table[f"{name}_eti95_ub"]))[
-            table[name].notna()
-        ].mean()
-        for name in MEASURES
-    })  # fmt: skip
+def cover_measures(n: int, rate: float) -> pd.Series:
+    """Return the coverage of each measure, over judges of one table who share no item."""
+    rng, names = np.random.default_rng(1), tuple(f"i{number}" for number in range(n * JUDGES))
+    truth = (rng.random(n * JUDGES) < 0.5).astype(int)
+    said = np.where(rng.random(truth.size) < rate, truth, 1 - truth)
+    data = ba.AnnotationData(
+        item=np.arange(truth.size), annotator=np.arange(truth.size) // n, label=said, items=names,
+        annotators=tuple(f"j{judge}" for judge in range(JUDGES)), labels=("no", "yes"),
+        gold=dict(zip(names, np.array(["no", "yes"])[truth].tolist(), strict=True)),
+    )  # fmt: skip
+    table, found = ba.gold_table(data, ci_prob=0.95, random_seed=1), {}
+    for name in MEASURES:
+        true = 2 * rate - 1 if name == "kappa" else rate
+        known = table[table[name].notna()]
+        found[name] = known[f"{name}_eti95_lb"].le(true).mul(known[f"{name}_eti95_ub"].ge(true)).mean()
+    return pd.Series(found)
 
 
 def draw_panel(rng: np.random.Generator, *, shared: bool, n: int = 200, checked: int = 50) -> ba.AnnotationData:
