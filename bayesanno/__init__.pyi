@@ -36,6 +36,8 @@ from .analysis.export_labels import export_labels as export_labels
 from .analysis.grades import grade_table as grade_table
 from .analysis.group_shares import group_table as group_table
 from .analysis.item_types import type_table as type_table
+from .analysis.known_labels import gold_table as gold_table
+from .analysis.known_labels import rate_table as rate_table
 from .analysis.labels import coverage_table as coverage_table
 from .analysis.labels import label_table as label_table
 from .analysis.parameters import summary as summary

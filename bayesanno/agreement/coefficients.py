@@ -1,6 +1,7 @@
 """Coefficients of agreement of all annotators together, with bootstrap intervals over items; agreement by chance.
 
-An undefined coefficient is nan. Repeated answers of an annotator count. Declared "unsure" answers are missing.
+An undefined coefficient is nan. Of several answers by an annotator to an item, the first counts. Declared "unsure"
+answers are missing.
 
 Agreement by chance is that of annotators who flip coins. Answers that are sets of labels are compared by distances:
 
@@ -39,7 +40,7 @@ from bayesanno._core.validate import check_share
 from bayesanno.agreement.alpha import beyond, compare_places, compare_sets, find_disagreement, find_ranks, nominal_alpha
 from bayesanno.agreement.pairs import WEIGHTED, AnnotatorPairs, find_pairs
 from bayesanno.agreement.resampling import check_resampling, resample_items, with_bounds
-from bayesanno.agreement.vote import disagreed_items, require_shared, require_sure, shared_items
+from bayesanno.agreement.vote import disagreed_items, require_once, require_shared, shared_items
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import divide, read_numbers
 
@@ -137,7 +138,7 @@ def estimate_coins(data: AnnotationData) -> np.ndarray:
     >>> estimate_coins(AnnotationData.from_records(rows)).tolist()
     [[0.5, 0.5], [0.5, 0.5]]
     """
-    data = require_sure(data, "estimate_coins")
+    data = require_once(data, "estimate_coins")
     hard = disagreed_items(data.votes)[data.item]  # (annotation,)
     if not hard.any():
         raise DataError("no item is disagreed on: coins cannot be estimated")
@@ -163,7 +164,7 @@ def estimate_chance_agreement(data: AnnotationData) -> float:
     >>> round(estimate_chance_agreement(read_annotations("@crowd")), 4)
     0.0313
     """
-    data = require_sure(data, "estimate_chance_agreement")
+    data = require_once(data, "estimate_chance_agreement")
     coins = estimate_coins(data)
     same = np.ones((data.n_items, data.n_labels))  # (item, label)
     np.multiply.at(same, data.item, coins[data.annotator])
@@ -187,7 +188,7 @@ def count_disagreement(data: AnnotationData) -> Disagreement:
     >>> found.n, found.d
     (300, 251)
     """
-    data = require_sure(data, "count_disagreement")
+    data = require_once(data, "count_disagreement")
     shared = shared_items(data.votes)  # (item,)
     d = int(disagreed_items(data.votes).sum())
     equal = np.unique(data.votes[shared].sum(axis=1)).size == 1
@@ -280,6 +281,7 @@ MEAN_OF_PAIRS = ("scott_pi", "cohen_kappa", *WEIGHTED)
 BIASED = (
     "pairs share so few items that their mean is biased by more than its standard error, so that there is no interval"
 )
+ONE_ITEM = "only one item has two answers, and an interval needs two such items"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -365,8 +367,10 @@ def agreement_table(
         return found | {name: np.full_like(found[name], np.nan) for name in reasons}
 
     parts = resample_items(data.n_items, resamples, random_seed, data.n_labels)
-    found = {name: [*map(float, each)] for name, each in with_bounds(measure, data.n_items, parts, ci_prob).items()}
-    reasons |= _explain_missing(pairs, found, reasons)
+    n = int(sums["several"].sum())
+    bounded = with_bounds(measure, data.n_items, parts, ci_prob, compared=n)
+    found = {name: [*map(float, each)] for name, each in bounded.items()}
+    reasons |= _explain_missing(pairs, found, reasons, n)
     table = pd.DataFrame.from_dict(found, orient="index").reindex(columns=range(3))
     table = table.set_axis(["value", *name_bounds("ci", ci_prob)], axis=1).rename_axis("coefficient").reset_index()
     return table.assign(reason=[reasons.get(name, "") for name in found])
@@ -475,7 +479,7 @@ def _no_order() -> str:
 
 
 def _explain_missing(
-    pairs: AnnotatorPairs, found: Mapping[str, Sequence[float]], reasons: Mapping[str, str]
+    pairs: AnnotatorPairs, found: Mapping[str, Sequence[float]], reasons: Mapping[str, str], n_shared: int
 ) -> dict[str, str]:
     """Return the reasons why other coefficients or their bounds are nan, or what they leave out."""
     every = {name: "all answers are one label" for name, each in found.items() if math.isnan(each[0])} | dict(reasons)
@@ -486,6 +490,7 @@ def _explain_missing(
             every[name] = f"{undefined} of {counted(n, 'pair')} gave one label and are left out"
         elif undefined == n and every.get(name) != _no_order():
             every[name] = "no pair of annotators gave two labels to the items that they share"
-        if not math.isnan(found[name][0]) and math.isnan(sum(found[name])):
-            every[name] = "; ".join(filter(None, [every.get(name), BIASED]))
+    for name, each in found.items():
+        if not math.isnan(each[0]) and math.isnan(sum(each)) and (n_shared == 1 or name in MEAN_OF_PAIRS):
+            every[name] = "; ".join(filter(None, [every.get(name), ONE_ITEM if n_shared == 1 else BIASED]))
     return every

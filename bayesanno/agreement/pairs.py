@@ -22,9 +22,9 @@ import numpy as np
 
 from bayesanno._core.intervals import name_bounds
 from bayesanno._core.lazy import pd
-from bayesanno.agreement.alpha import beyond
+from bayesanno.agreement.alpha import beyond, find_disagreement, measure_alpha
 from bayesanno.agreement.resampling import check_resampling, resample_items, split_rows, with_bounds
-from bayesanno.agreement.vote import require_shared
+from bayesanno.agreement.vote import require_shared, require_sure, shared_items
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import divide
 from bayesanno.data.patterns import match_answers
@@ -245,7 +245,7 @@ def pair_table(
         `cohen_kappa`, `cohen_kappa_linear` and `cohen_kappa_quadratic` (for ordered labels), `g_index`, `gwet_ac1`, and
         `krippendorff_alpha`; nan if undefined. With gold, `error_correlation` is the phi coefficient of errors, which
         is affected by classes that both find hard. With resamples, each has `_ci89_lb` and `_ci89_ub` (named by
-        `ci_prob`).
+        `ci_prob`), which are nan if the pair shares one item.
 
     Raises
     ------
@@ -259,11 +259,12 @@ def pair_table(
     [10000, 10000, 10000]
     """
     ci_prob = check_resampling(ci_prob, resamples, random_seed)
-    data = require_shared(data.in_order() if ordered else data, "pair_table")
+    require_shared(data, "pair_table")
+    data = data.in_order() if ordered else data
     pairs, names = find_pairs(data, ordered=ordered), np.array(data.annotators, dtype=object)
     table = pd.DataFrame({"annotator_1": names[pairs.first], "annotator_2": names[pairs.second]}, dtype="str")
     parts = resample_items(data.n_items, resamples, random_seed)
-    found = with_bounds(pairs.coefficients_and_errors, data.n_items, parts, ci_prob)
+    found = with_bounds(pairs.coefficients_and_errors, data.n_items, parts, ci_prob, compared=pairs.n_items)
     return table.assign(n=pairs.n_items, **_name_columns(found, ci_prob))
 
 
@@ -286,7 +287,11 @@ def annotator_agreement(
     -------
     pandas.DataFrame
         One row per annotator: `annotator`; `n` (annotations); `n_partners`, the annotators who share an item with them;
-        and the coefficients of `pair_table`, averaged over the pairs with a defined value.
+        the coefficients of `pair_table`, averaged over the pairs with a defined value; and agreement with themselves:
+        `n_repeats`, the pairs of answers by the annotator to one item, `self_agreement`, the share of equal ones, and
+        `self_alpha`, Krippendorff's nominal alpha of these, which is 0 by chance. With comparisons in two orders,
+        `same_in_both_orders` is the share of the `n_both_orders` pairs of answers in different orders that name the
+        same winner.
 
     Raises
     ------
@@ -301,7 +306,8 @@ def annotator_agreement(
     'xavier'
     """
     ci_prob = check_resampling(ci_prob, resamples, random_seed)
-    data = require_shared(data.in_order() if ordered else data, "annotator_agreement")
+    data = require_sure(data.in_order() if ordered else data, "annotator_agreement")
+    shared_items(data.votes)
     pairs, n = find_pairs(data, ordered=ordered), data.n_annotators
     table = pd.DataFrame({"annotator": list(data.annotators)}, dtype="str").assign(n=data.by_annotator)
     table["n_partners"] = np.bincount(np.concatenate([pairs.first, pairs.second]), minlength=n)
@@ -311,7 +317,48 @@ def annotator_agreement(
         return {name: average_over_partners(pairs, each, n) for name, each in found.items()}
 
     parts = resample_items(data.n_items, resamples, random_seed)
-    return table.assign(**_name_columns(with_bounds(average, data.n_items, parts, ci_prob), ci_prob))
+    found = with_bounds(average, data.n_items, parts, ci_prob, compared=_count_shared(data))
+    return table.assign(**_name_columns(found, ci_prob), **agree_with_self(data))
+
+
+def agree_with_self(data: AnnotationData) -> dict[str, np.ndarray]:
+    """Return by name how far annotators who answer an item several times agree with themselves, (annotator,).
+
+    The arrays are the columns `n_repeats`, `self_agreement`, `self_alpha` and, if answers were given in two orders,
+    `n_both_orders` and `same_in_both_orders` of `annotator_agreement`.
+    """
+    code = (data.annotator * data.n_items + data.item) * data.n_labels + data.label
+    given, times = np.unique(code, return_counts=True)
+    cells, cell = np.unique(given // data.n_labels, return_inverse=True)  # an annotator and an item
+    n, squares = np.bincount(cell, times), np.bincount(cell, times**2)
+
+    def add(values: np.ndarray, who: np.ndarray) -> np.ndarray:
+        return np.bincount(who, values, data.n_annotators)
+
+    who, several = cells // data.n_items, (n > 1)[cell]
+    labels, label = np.unique((who[cell] * data.n_labels + given % data.n_labels)[several], return_inverse=True)
+    of_label = np.bincount(label, times[several], labels.size)
+    total, by_chance = (add(each, labels // data.n_labels) for each in (of_label, of_label**2))
+    apart = add(find_disagreement(n, squares), who)
+    repeats, same = add(n * (n - 1) / 2, who), add((squares - n) / 2, who)
+    found = {"n_repeats": repeats.astype(int), "self_agreement": divide(same, repeats)}
+    found["self_alpha"] = measure_alpha(apart, total, total**2 - by_chance)
+    if data.has_both_orders:
+        swapped = np.bincount(np.searchsorted(given, code), data.swapped, given.size)  # of a cell and label
+        both = np.bincount(cell, swapped)
+        n_both = add(both * (n - both), who)
+        found |= {
+            "n_both_orders": n_both.astype(int),
+            "same_in_both_orders": divide(add(swapped * (times - swapped), who[cell]), n_both),
+        }
+    return found
+
+
+def _count_shared(data: AnnotationData) -> np.ndarray:
+    """Return how many items each annotator shares with others, (annotator,)."""
+    item, annotator = np.divmod(np.unique(data.item * data.n_annotators + data.annotator), data.n_annotators)
+    shared = np.bincount(item, minlength=data.n_items)[item] > 1
+    return np.bincount(annotator[shared], minlength=data.n_annotators)
 
 
 def _name_columns(found: Mapping[str, tuple[np.ndarray, ...]], ci_prob: float) -> dict[str, np.ndarray]:

@@ -8,6 +8,7 @@ B. Efron and R. J. Tibshirani (1993), An introduction to the bootstrap, sections
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -72,12 +73,21 @@ def bound(value: np.ndarray, drawn: np.ndarray, ci_prob: float) -> tuple[np.ndar
 
 
 def with_bounds(
-    measure: Callable[[np.ndarray], Mapping[str, np.ndarray]], n_items: int, parts: Iterable[np.ndarray], ci_prob: float
+    measure: Callable[[np.ndarray], Mapping[str, np.ndarray]],
+    n_items: int,
+    parts: Iterable[np.ndarray],
+    ci_prob: float,
+    *,
+    compared: Any,
 ) -> dict[str, tuple[np.ndarray, ...]]:
-    """Return by name what is measured on the items, and the ends of its interval if there are resamples."""
+    """Return by name what is measured on the items, and the ends of its interval if there are resamples.
+
+    `compared` is the number of items with answers to compare, for all values or for each. The ends are nan if there is
+    one, since it is in all resamples.
+    """
     drawn, found = [measure(weights) for weights in parts], {}
     for name, values in measure(np.ones((n_items, 1))).items():
         value = values[..., 0]
         ends = bound(value, np.concatenate([one[name] for one in drawn], axis=-1), ci_prob) if drawn else ()
-        found[name] = (value, *ends)
+        found[name] = (value, *(np.where(np.greater(compared, 1), end, np.nan) for end in ends))
     return found

@@ -18,7 +18,7 @@ from bayesanno._core.messages import DataError
 from bayesanno.agreement.alpha import alpha_of_places, alpha_of_votes, find_disagreement, find_ranks, nominal_alpha
 from bayesanno.agreement.behaviour import usage_table
 from bayesanno.agreement.resampling import split_rows
-from bayesanno.agreement.vote import require_shared
+from bayesanno.agreement.vote import require_once, require_shared
 from bayesanno.data.annotations import AnnotationData, take_rows
 from bayesanno.data.columns import take_columns
 
@@ -166,8 +166,7 @@ def _search(answers: _Answers, largest: int, least_items: int) -> pd.DataFrame:
 
 def alpha_without_each(data: AnnotationData, *, ordered: bool = False) -> np.ndarray:
     """Return nominal or ordinal alpha without each annotator, (annotator,); nan if undefined."""
-    known = data.in_order() if ordered else data
-    answers = _count_answers(known.without_unsure(), ordered=ordered)
+    answers = _count_answers(require_once(data.in_order() if ordered else data, "alpha"), ordered=ordered)
     everything, found = answers.counts.sum(axis=0)[:, None], np.empty(data.n_annotators)
     for who in split_rows(data.n_annotators, ARRAYS * max(1, everything.size)):
         found[who] = answers.alpha(everything - answers.counts[who].T.toarray())
@@ -219,7 +218,7 @@ def outlier_table(data: AnnotationData, *, most: int = 5) -> pd.DataFrame:
 
 
 def _alpha_of(data: AnnotationData) -> float:
-    return float(alpha_of_votes(data.without_unsure().votes))
+    return float(alpha_of_votes(require_once(data, "alpha").votes))
 
 
 def leave_out(data: AnnotationData, annotators: Collection[str]) -> AnnotationData:

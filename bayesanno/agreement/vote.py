@@ -6,7 +6,7 @@ import numpy as np
 
 from bayesanno._core.lazy import pd
 from bayesanno._core.messages import DataError
-from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.annotations import AnnotationData, take_rows
 from bayesanno.data.described import require_kind
 from bayesanno.data.labelled import divide
 
@@ -78,17 +78,24 @@ def require_sure(data: AnnotationData, who: str) -> AnnotationData:
 
 
 def require_shared(data: AnnotationData, who: str) -> AnnotationData:
-    """Return annotations like `require_sure`; raise a DataError if no item has two of them."""
+    """Return annotations like `require_once`; raise a DataError if no item has two of them."""
+    once = require_once(data, who)
+    shared_items(once.votes)
+    return once
+
+
+def require_once(data: AnnotationData, who: str) -> AnnotationData:
+    """Return annotations like `require_sure`, the first by each annotator of each item: agreement is between people."""
     sure = require_sure(data, who)
-    shared_items(sure.votes)
-    return sure
+    _, first = np.unique(sure.item * sure.n_annotators + sure.annotator, return_index=True)
+    return sure if first.size == sure.n_annotations else take_rows(sure, np.sort(first))
 
 
 def shared_items(votes: np.ndarray) -> np.ndarray:
     """Return which items have two or more annotations, (item,), from votes (item, label); a DataError if none has."""
     shared: np.ndarray = votes.sum(axis=1) >= 2
     if not shared.any():
-        raise DataError("no item has two annotations: agreement is between at least two")
+        raise DataError("no item has answers by two annotators: agreement is between at least two")
     return shared
 
 

@@ -34,10 +34,11 @@ from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.prediction_powered import draw_powered
 from bayesanno.analysis.ranking import describe_ranks
 from bayesanno.analysis.recalibrate import each_posterior
+from bayesanno.analysis.rogan_gladen import draw_corrected, draw_judged
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Codes
-from bayesanno.fits.view import RECALIBRATION, FitPart, FitView, part_of
+from bayesanno.fits.view import ADJUSTMENT, RECALIBRATION, FitPart, FitView, part_of
 from bayesanno.graph.functions import stack_samples
 from bayesanno.inference.diagnosis.findings import read_findings
 from bayesanno.inference.tempering import temperings_of
@@ -109,7 +110,7 @@ def draw_with_own_prevalence(
     log_likelihood = (log_likelihood - log_likelihood.max(axis=2, keepdims=True)).clip(LEAST)
     pi = np.exp(log_prevalence)[:, None].clip(1e-12)  # (sample, 1, class)
     of_item = codes[order]
-    start = _rise(np.exp(log_likelihood.mean(axis=0)), pi.mean(axis=0), begin, of_item)  # (group, class)
+    start = _rise(np.exp(log_likelihood).mean(axis=0), pi.mean(axis=0), begin, of_item)  # (group, class)
     theta = np.repeat(start[None], len(pi), axis=0)  # (sample, group, class)
     likelihood = np.ascontiguousarray(np.exp(log_likelihood).transpose(2, 0, 1))  # (class, sample, item)
 
@@ -209,7 +210,8 @@ def group_table(
     labels correct the model's probabilities for all items (`bayesanno.analysis.prediction_powered` has the
     formulas). They hold for any errors of the model, also if judges err together or favour a system, if the items with
     a known label are a random sample of their group. They come first; where rows of the model differ, believe these.
-    There are none if the fit had controls, since its probabilities then used the known labels.
+    There are none if the fit had controls, since its probabilities then used the known labels. With these rows, two
+    labels and `at_large` also have "judged", the share of answers, and "corrected", as in `rate_table`.
 
     Parameters
     ----------
@@ -239,12 +241,12 @@ def group_table(
     Returns
     -------
     pandas.DataFrame
-        For each label one row per group, in the order of the first rows' shares: `group`; `source`, "ppi" or "model";
-        `quantity`, "share" or "grade"; `label`, empty for grades; `mean`, `sd`, `eti89_lb` and `eti89_ub`; the rank,
-        `rank_mean`, `rank_eti89_lb` and `rank_eti89_ub`, where 1 has the largest share; `p_best`, the probability of
-        having the largest share, with ties divided; `n_items`; and `n_known`, how many of these count with their known
-        label. Where there are rows of "ppi", `outside_ppi` is whether the mean is outside the interval of that row.
-        Three or more ordered labels also have rows for the mean grade (as in `grade_table`).
+        For each label one row per group, in the order of the first rows' shares: `group`; `source`, "ppi", "model",
+        "judged" or "corrected"; `quantity`, "share" or "grade"; `label`, empty for grades; `mean`, `sd`, `eti89_lb` and
+        `eti89_ub`; the rank, `rank_mean`, `rank_eti89_lb` and `rank_eti89_ub`, where 1 has the largest share; `p_best`,
+        the probability of having the largest share, with ties divided; `n_items`; and `n_known`, how many of these
+        count with their known label. Where there are rows of "ppi", `outside_ppi` is whether the mean is outside the
+        interval of that row. Three or more ordered labels also have rows for the mean grade (as in `grade_table`).
 
         Differences have a row for each two groups: `first` and `second`, in the same order, with values for first minus
         second; the other columns as above, without ranks; `p_above`, the probability that first has more than second,
@@ -284,8 +286,8 @@ def group_table(
     if part.states != list(data.classes):
         raise FitError(f"{view.model.name} gives no labels, and so no shares of them")
     quantities = _find_quantities(part, label, order)
-    codes, names = code_items(_read_column(groups, data) if isinstance(groups, str) else groups, data.items)
-    known = _find_known(part, use_gold=use_gold)
+    codes, names = code_items(read_column(groups, data) if isinstance(groups, str) else groups, data.items)
+    known = find_known(data, use_gold=use_gold)
     sizes = np.stack([np.bincount(codes), np.bincount(codes, weights=known >= 0)], axis=1).astype(int)  # (group, 2)
     is_powered = use_gold and not data.controls and bool((sizes[:, 1] >= LEAST_KNOWN).all())
     if not isinstance(fit, FitView):
@@ -301,6 +303,13 @@ def group_table(
     if is_powered:
         own = part.of_model.posterior.values  # without what was learnt from gold
         found = {POWERED: draw_powered(known, own, codes, worth, rng, at_large=at_large)} | found
+        if at_large and data.n_classes == 2:
+            sure = data.without_unsure()
+            for source, shares in (
+                ("judged", draw_judged(sure, 1, codes, rng)),
+                ("corrected", draw_corrected(sure, 1, codes, known, rng)),
+            ):
+                found[source] = np.stack([1 - shares, shares], axis=-1) @ worth
 
     tables = []
     for quantity, name in enumerate(quantities):
@@ -358,7 +367,7 @@ def code_items(groups: Any, items: Sequence[str], *, where: str = "groups") -> t
     return codes, list(names)
 
 
-def _read_column(name: str, data: AnnotationData) -> dict[str, str]:
+def read_column(name: str, data: AnnotationData) -> dict[str, str]:
     """Return the values in a column of the items, by item.
 
     Raises
@@ -411,9 +420,14 @@ def _explain_limits(view: FitView, part: FitPart, *, is_powered: bool) -> Iterat
         )
 
 
-def _find_known(part: FitPart, *, use_gold: bool) -> Codes:
-    """Return the known class of each item, (item,); -1 if unknown."""
-    data: AnnotationData = part.data
+def find_known(data: AnnotationData, *, use_gold: bool = True) -> Codes:
+    """Return the known class of each item, (item,); -1 if unknown.
+
+    Raises
+    ------
+    DataError
+        If a gold label that is to be used is not among the labels.
+    """
     if not use_gold:
         return data.control_codes
     strange = next((item for item in data.items if item in data.gold and data.gold[item] not in data.classes), None)
@@ -440,15 +454,21 @@ def _draw_labels(
     of_draws = each_posterior(view, part, n_draws * -(-LEAST_DRAWS // n_draws), rng)
     prevalences = cycle(_log_prevalences(view) if has_own else [None])
     pairs = zip(of_draws, prevalences, strict=False)
-    with_own = ((logs, prevalence if is_own else None) for (logs, is_own), prevalence in pairs)
-    for block in batched(with_own, max(1, BLOCK_BYTES // (8 * part.data.n_items * part.data.n_classes))):
-        logs = np.stack([one for one, _ in block])  # (sample, item, class)
-        if has_own:
-            means = [np.log(np.exp(one).mean(axis=0).clip(1e-300)) if own is None else own for one, own in block]
-            centre = np.stack(means)
-            yield draw_with_own_prevalence(logs - centre[:, None], centre, codes, known, rng)
-        else:
+    adjustment = temperings_of(view, ADJUSTMENT).get(part.dimension)
+    prior_of_vote = 0.0 if adjustment is None else adjustment.log_vote_prior
+    for block in batched(pairs, max(1, BLOCK_BYTES // (8 * part.data.n_items * part.data.n_classes))):
+        logs = np.stack([logs for (logs, *_), _ in block])  # (sample, item, class)
+        if not has_own:
             yield np.where(known >= 0, known, draw_codes(np.exp(logs), rng))
+            continue
+        votes = np.stack([votes for (*_, votes), _ in block])  # (sample, item)
+        means = [
+            prevalence if is_own else np.log(np.exp(logs[~votes]).mean(axis=0).clip(1e-300))
+            for (logs, is_own, votes), prevalence in block
+        ]
+        centre = np.stack(means)  # (sample, class)
+        evidence = logs - np.where(votes[:, :, None], prior_of_vote, centre[:, None])
+        yield draw_with_own_prevalence(evidence, centre, codes, known, rng)
 
 
 def _log_prevalences(view: FitView) -> np.ndarray:

@@ -234,19 +234,21 @@ def draw_labels(view: FitView, part: FitPart, rng: np.random.Generator) -> xr.Da
     if part.labels is None:
         return compile_formula(view.model, view.data, view.posterior, view.known).draw_states(part.dimension, rng)
     sizes = [view.posterior.sizes[dim] for dim in ("chain", "draw")]
-    drawn = [draw_codes(np.exp(logs), rng) for logs, _ in each_posterior(view, part, sizes[0] * sizes[1], rng)]
+    drawn = [draw_codes(np.exp(logs), rng) for logs, *_ in each_posterior(view, part, sizes[0] * sizes[1], rng)]
     coords = {"chain": view.posterior["chain"], "draw": view.posterior["draw"], "item": list(part.data.items)}
     name = str(part.latent[PROBABILITY].dims[1])
     return xr.DataArray(np.reshape(drawn, (*sizes, -1)), dims=tuple(coords), coords=coords, name=name)
 
 
-def each_posterior(view: FitView, part: FitPart, n: int, rng: np.random.Generator) -> Iterator[tuple[np.ndarray, bool]]:
-    """Yield n draws of the log posterior of labels (item, label), and whether each is a draw of the model's own.
+def each_posterior(
+    view: FitView, part: FitPart, n: int, rng: np.random.Generator
+) -> Iterator[tuple[np.ndarray, bool, np.ndarray]]:
+    """Yield n draws of the log posterior of labels (item, label), whether it is the model's, and which are votes.
 
     In a recalibrated fit, each draw has one temperature and its shifts for all items but the known ones, which have
     their own posteriors, computed without their true label. In an adjusted fit, each draw of an item is the model's
-    own, with a little of the vote, or one tempered for a correlation, in proportion to their weights. If n is more than
-    the number of posterior draws, these are used again and again.
+    own, one tempered for a correlation, or the vote, in proportion to their weights. If n is more than the number of
+    posterior draws, these are used again and again.
     """
     before, kept = part.of_model, is_given(part)
     tempering = temperings_of(view, ADJUSTMENT).get(part.dimension)
@@ -259,11 +261,12 @@ def each_posterior(view: FitView, part: FitPart, n: int, rng: np.random.Generato
         before, tempering = adjusted_parts(view)[part.dimension], recalibration
         each = repeat(log_label_posterior(before), n)
     if tempering is None:
-        yield from ((logs, True) for logs in each)
+        yield from ((logs, True, np.zeros(len(logs), dtype=bool)) for logs in each)
         return
     own = log_label_posterior(part if recalibration else before)
-    for logs, is_own in tempering.draw(each, log_label_posterior(before), count_answers(view, before, tempering), rng):
-        yield np.where(kept[:, None], own, logs), is_own
+    answers = count_answers(view, before, tempering)
+    for logs, is_own, votes in tempering.draw(each, log_label_posterior(before), answers, rng):
+        yield np.where(kept[:, None], own, logs), is_own, votes & ~kept
 
 
 def _draw_own(view: FitView, part: FitPart) -> Iterator[np.ndarray]:
@@ -460,7 +463,7 @@ def check_gold(model: AnnotationModel, data: Any, gold: Any) -> dict[str, dict[s
         raise DataError(f"this fit has dimensions {listed(names)}: give gold by dimension, as in {{{names[0]!r}: ...}}")
     found: dict[str, dict[str, str]] = {}
     for name, one in gold.items():
-        table, labels = tables[str(name)], _read_labels(tables[str(name)], one)
+        table, labels = tables[str(name)], read_gold(tables[str(name)], one)
         free = {item: labels[item] for item in table.items if item in labels and item not in table.controls}
         found |= {str(name): free} if free else {}
     if not found:
@@ -471,7 +474,8 @@ def check_gold(model: AnnotationModel, data: Any, gold: Any) -> dict[str, dict[s
     return found
 
 
-def _read_labels(data: AnnotationData, gold: Any) -> dict[str, str]:
+def read_gold(data: AnnotationData, gold: Any) -> dict[str, str]:
+    """Return the known labels by item, from a mapping, Series, DataFrame or file, or raise a DataError."""
     if isinstance(gold, Mapping | pd.Series):
         labels = pd.Series(gold, dtype=object).dropna()
         gold = pd.DataFrame({"item": labels.index.astype(str), "gold": labels.astype(str).to_numpy()}, dtype=object)

@@ -21,7 +21,7 @@ from bayesanno.agreement.noise import bound_noise_of
 from bayesanno.agreement.subsets import alpha_without_each
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_study, new_folder, print_result, show_status, show_table, write_results
-from bayesanno.modeling.kinds.annotations import read_by_options
+from bayesanno.modeling.kinds.annotations import find_in_repeats, read_by_options
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -90,6 +90,7 @@ def tabulate(
         "labels.csv": ba.agreement.confusable_labels(data),
         "subsets.csv": ba.agreement.subset_table(data, ordered=by_order),
         **_tabulate_noise(data),
+        **_tabulate_known(data, random_seed),
     }
 
 
@@ -130,6 +131,21 @@ def _tabulate_noise(data: ba.AnnotationData) -> dict[str, pd.DataFrame]:
         return {}
 
 
+def _tabulate_known(data: ba.AnnotationData, random_seed: int) -> dict[str, pd.DataFrame]:
+    """Return how good annotators are, and the share of each label, if an item with a known label has an answer.
+
+    True labels that are not among the labels are left out: reading has warned of them.
+    """
+    sure = data.without_unsure()
+    data = replace(sure, gold={item: label for item, label in sure.gold.items() if label in sure.classes})
+    if not (data.gold_codes[data.item] >= 0).any():
+        return {}
+    return {
+        "gold.csv": ba.gold_table(data, random_seed=random_seed),
+        "rates.csv": ba.rate_table(data, random_seed=random_seed),
+    }
+
+
 def draw(data: ba.AnnotationData, known: ba.AnnotationData | xr.DataTree) -> dict[str, Figure]:
     """Return the figures that can be drawn, by the names of their files; `known` is a fit, or the data alone."""
     figures = {"usage.png": ba.plot_usage(data)}
@@ -149,6 +165,11 @@ def describe(data: ba.AnnotationData, tables: dict[str, pd.DataFrame]) -> list[s
     lines += [show_table(coefficients.dropna(subset="value").drop(columns="reason"))]
     lines += [f"{row.coefficient}: {row.reason}" for row in coefficients.query("reason != ''").itertuples()]
     lines += _describe_outliers(annotators)
+    lines += [one.text for one in find_in_repeats(data)]
+    if "gold.csv" in tables:
+        known = tables["gold.csv"].nlargest(MOST_SHOWN, "n")
+        known = known.drop(columns=known.filter(regex=r"^(?!kappa).*_eti").columns)
+        lines += ["by known labels (all in gold.csv, shares of labels in rates.csv):", show_table(known)]
     if "group" in annotators:
         sizes = annotators["group"].value_counts().sort_index().tolist()
         lines.append(f"annotators who use labels alike: groups of {enumerated([str(size) for size in sizes])}")

@@ -356,37 +356,53 @@ class Tempering:
 
     def draw(
         self, own: Iterable[np.ndarray], logs: np.ndarray, answers: CountedAnswers | None, rng: np.random.Generator
-    ) -> Iterator[tuple[np.ndarray, bool]]:
-        """Yield draws of log probabilities (item, label), and whether each is a draw of the model's own.
+    ) -> Iterator[tuple[np.ndarray, bool, np.ndarray]]:
+        """Yield draws of log probabilities (item, label), whether all are of the model, and which items have the vote.
 
         `own` are the model's log probabilities in single draws, and `logs` those averaged over them. Items with a
-        larger weight b are tempered in more of the draws.
+        larger weight b are tempered in more of the draws. In each draw some items, (item,), have the vote instead, in
+        proportion to its share; its prior is `log_vote_prior`, not the model's prevalence.
         """
-        b = np.ones(len(logs)) if answers is None else self.weigh(answers)
+        b, votes = np.ones(len(logs)), np.zeros(len(logs), dtype=bool)
+        if answers is not None:
+            b, (vote, share_own, share_tempered) = self.weigh(answers), self._vote(answers)
         for each in own:
             is_own = b <= rng.random()  # (item,)
-            if answers is not None and is_own.all():
-                yield self._mix(each, each, answers, np.zeros(len(logs))), True
-                continue
-            at = [rng.integers(self.temperature.size)]
-            draws = {name: getattr(self, name)[at] for name in ("temperature", "correlation", "shift")}
-            (tempered,) = np.concatenate([*replace(self, **draws).temper(logs, answers)], axis=1)
+            drawn = each
+            if not is_own.all():
+                at = [rng.integers(self.temperature.size)]
+                draws = {name: getattr(self, name)[at] for name in ("temperature", "correlation", "shift")}
+                (tempered,) = np.concatenate([*replace(self, **draws).temper(logs, answers)], axis=1)
+                drawn = np.where(is_own[:, None], each, tempered)
             if answers is not None:
-                tempered = self._mix(np.where(is_own[:, None], each, logs), tempered, answers, 1.0 - is_own)
-            yield tempered, False
+                votes = rng.random(len(logs)) < np.where(is_own, share_own, share_tempered)
+                drawn = np.where(votes[:, None], vote, drawn)
+            yield drawn, bool(is_own.all()), votes
+
+    @property
+    def log_vote_prior(self) -> np.ndarray:
+        """The log of b in equation (4), (label,), without a class prior."""
+        return np.log(np.exp(self.log_share) / 2 + 1 / (2 * self.log_share.size))
+
+    def _vote(self, answers: CountedAnswers) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the log vote (item, label), equation (4), and its shares (item,) in p' and in the tempered part.
+
+        They are 0 for items without answers that name a class.
+        """
+        added = np.exp(self.log_vote_prior if answers.log_prior is None else answers.log_prior)
+        total = answers.weight.sum(axis=1)  # (item,)
+        w = np.maximum(self.vote_weight, np.minimum(MOST_SHARE, self.vote_share + answers.copied))  # (item,)
+        vote = np.log(answers.weight + added) - np.log(total + 1)[:, None]
+        return vote, np.where(total > 0, self.vote_weight, 0), np.where(total > 0, w, 0)
 
     def _mix(self, logs: np.ndarray, tempered: np.ndarray, answers: CountedAnswers, b: np.ndarray) -> np.ndarray:
         """Return the model's, tempered and vote's log probabilities (item, label) together: equations (5) to (8)."""
         from scipy.special import logsumexp
 
-        even, a = 1 / self.log_share.size, self.vote_weight
-        added = (even + np.exp(self.log_share)) / 2 if answers.log_prior is None else np.exp(answers.log_prior)
-        total = answers.weight.sum(axis=1, keepdims=True)  # (item, 1)
-        vote = np.log(answers.weight + added) - np.log(total + 1)
-        w = np.maximum(a, np.minimum(MOST_SHARE, self.vote_share + answers.copied))  # (item,)
+        vote, a, w = self._vote(answers)
         share = np.array([(1 - b) * (1 - a), b * (1 - w), (1 - b) * a + b * w])  # (3, item)
         mixed = logsumexp([logs, tempered, vote], axis=0, b=share[:, :, None])
-        return np.where(total > 0, mixed, logs)
+        return np.where(answers.weight.any(axis=1, keepdims=True), mixed, logs)
 
 
 def log_probabilities(effect: np.ndarray, shift: np.ndarray, centre: np.ndarray, odds: np.ndarray) -> np.ndarray:

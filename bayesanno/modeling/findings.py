@@ -93,6 +93,7 @@ OPTIONS = {
     "steps": ("method_options={'steps': ...}", "--method-option steps=..."),
     "restarts": ("method_options={'restarts': ...}", "--method-option restarts=..."),
     "labels": ("labels=[...]", "--labels A,B,..."),
+    "pairs": ("pairs='a,b'", "--pairs A,B"),
     "without": ("read_annotations(..., without=[...])", "--without A,B,..."),
     "judges_err": ("Pairs(judges_err=True)", "--judges-err"),
     "adjust": ("Adjust them: bayesanno.adjust(fit)", "Leave out --no-adjust"),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import jensenshannon
-from scipy.stats import entropy
+from scipy.stats import chi2, chi2_contingency, entropy
 from sklearn.metrics import silhouette_samples
 
 import bayesanno as ba
@@ -41,7 +41,7 @@ def test_a_label_of_one_annotator_is_infinitely_far_unless_smoothed():
     table = ba.usage_table(data)
     np.testing.assert_allclose(table["kld"], [0.1254960292, 0.1115717757, np.inf], atol=1e-9)
     assert np.isfinite(table[["leverage", "jsd_mean"]]).all(axis=None)
-    assert table["outlier"].tolist()[2]
+    assert not table["outlier"].any()  # two answers of three annotators can be chance
     smoothed = ba.usage_table(data, smoothing=0.5)
     np.testing.assert_allclose(smoothed["kld"], [0.0592990656, 0.0482071896, 0.1960785334], atol=1e-9)
 
@@ -93,6 +93,51 @@ def test_outliers_are_far_above_the_rest_and_none_is_below_it():
     assert find_outliers(np.array([1.0, 1.0, 1.0, 1.01])).tolist() == [False] * 3 + [True]
     assert not find_outliers(np.ones(5)).any()
     assert find_outliers(np.array([1.0, 1.1, np.inf, np.nan])).tolist() == [False, False, True, False]
+
+
+def test_one_table_in_twenty_at_most_names_somebody_by_chance(rng):
+    """Before, 31 of 100 such tables did."""
+    named = 0
+    for _ in range(60):
+        truth = rng.integers(2, size=(30, 1))
+        answers = np.where(rng.random((30, 6)) < 0.8, truth, 1 - truth)
+        named += ba.usage_table(from_matrix(answers))["outlier"].any()
+    assert named <= 7  # more have a probability of 0.01
+
+
+def test_who_always_says_one_is_named_also_where_one_is_frequent(rng):
+    truth = rng.random((60, 1)) < 0.7
+    answers = np.where(rng.random((60, 6)) < 0.85, truth, ~truth).astype(int)
+    answers[:, 2] = 1
+    table = ba.usage_table(from_matrix(answers))
+    assert table["outlier"].tolist() == [False] * 2 + [True] + [False] * 3
+    assert table["p_value"].idxmin() == 2
+
+
+def test_the_p_value_is_that_of_shuffled_answers_within_items(rng):
+    answers = rng.integers(3, size=(12, 4))
+    answers[:, 0] = np.minimum(answers[:, 0], rng.integers(3, size=12))
+    answers[0, 1:] = -1  # an item with one answer says nothing
+
+    def distance(table):
+        given = np.where(table < 0, np.nan, np.stack([table == label for label in range(3)]))
+        return np.nansum(given[:, :, 0] - np.nanmean(given, axis=2), axis=1)
+
+    drawn = [distance(np.vstack([answers[:1], rng.permuted(answers[1:], axis=1)])) for _ in range(4000)]
+    inverse = np.linalg.pinv(np.cov(np.transpose(drawn)), rcond=1e-6)
+    statistics = np.einsum("di,ij,dj->d", drawn, inverse, drawn)
+    by_shuffling = np.mean(statistics >= distance(answers) @ inverse @ distance(answers))
+    assert ba.usage_table(from_matrix(answers))["p_value"].iloc[0] == pytest.approx(by_shuffling, abs=0.03)
+
+
+def test_answers_to_different_items_are_compared_as_a_whole():
+    counts = np.array([[30, 10], [18, 22], [20, 20]])
+    said = [
+        (f"i{a}{k}{n}", str(a), str(k)) for a, row in enumerate(counts) for k, n in enumerate(row) for n in range(n)
+    ]
+    p = ba.usage_table(ba.AnnotationData.from_records(said))["p_value"]
+    plain = chi2_contingency([counts[0], counts[1:].sum(axis=0)], correction=False)
+    assert p[0] == pytest.approx(chi2.sf(plain.statistic * 119 / 120, 1))
 
 
 def test_dropping_a_spammer_raises_alpha(rng):

@@ -2,9 +2,11 @@
 
 import warnings
 from dataclasses import replace
+from itertools import combinations
 
 import krippendorff
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -229,6 +231,20 @@ def test_undefined_values_are_nan_with_a_reason():
     assert unequal.loc["fleiss_kappa", "reason"].startswith("items have 2 to 3 annotations")
 
 
+def test_one_item_has_values_but_no_interval():
+    data = from_matrix([[0, 1, 1], [1, -1, -1]])  # the second item has one answer
+    table = ba.agreement_table(data, random_seed=1).set_index("coefficient")
+    defined = table[table["value"].notna()]
+    assert defined.loc["krippendorff_alpha_nominal", "value"] == 0
+    assert defined[["ci89_lb", "ci89_ub"]].isna().all(axis=None)
+    assert defined["reason"].str.contains("only one item has two answers").all()
+    more = from_matrix([[0, 1, 1], [1, 0, -1], [0, 0, -1]])
+    assert ba.agreement_table(more, random_seed=1)["ci89_lb"].notna().any()
+    pairs, each = (table(more, resamples=200, random_seed=1) for table in (ba.pair_table, ba.annotator_agreement))
+    assert pairs["agreement_ci89_lb"].isna().tolist() == [False, True, True]  # c shares one item with a and with b
+    assert each["agreement_ci89_lb"].isna().tolist() == [False, False, True]
+
+
 def test_words_have_no_interval_alpha_and_an_order_only_if_declared():
     data = from_matrix(answers_of(50), labels=("low", "middle", "high"))
     without = ba.agreement_table(data, **ONCE).set_index("coefficient")
@@ -251,16 +267,59 @@ def test_an_annotator_who_shares_no_item_agrees_with_nobody():
     data = from_matrix([[0, 0, -1], [1, 0, -1], [1, 1, -1], [-1, -1, 1]])
     table = ba.annotator_agreement(data).set_index("annotator")
     assert table["n_partners"].to_dict() == {"a": 1, "b": 1, "c": 0}
-    assert table.loc["c"].drop(["n", "n_partners"]).isna().all()
+    assert table.loc["c"].drop(["n", "n_partners", "n_repeats"]).isna().all()
     assert table.loc["a", "agreement"] == pytest.approx(2 / 3)
     assert len(ba.pair_table(data)) == 1
 
 
-def test_where_only_one_annotator_answers_twice_no_pair_has_a_kappa():
-    data = ba.AnnotationData.from_records([("s1", "ada", "no"), ("s1", "ada", "yes"), ("s2", "bo", "no")])
-    table = ba.agreement_table(data, resamples=20, random_seed=1).set_index("coefficient")
-    assert table.loc[["cohen_kappa", "scott_pi"], "value"].isna().all()
-    assert table.loc["percent_agreement", "value"] == 0
+class TestAnswersTwice:
+    def test_one_annotator_is_no_agreement_between_two(self, refuses):
+        data = ba.AnnotationData.from_records([("s1", "ada", "no"), ("s1", "ada", "yes"), ("s2", "bo", "no")])
+        with refuses(DataError, "no item has answers by two annotators"):
+            ba.agreement_table(data)
+        own = ba.annotator_agreement(data).set_index("annotator")
+        assert own["n_repeats"].to_dict() == {"ada": 1, "bo": 0}
+        assert own.loc["ada", "self_agreement"] == 0
+        assert np.isnan(own.loc["bo", "self_agreement"])
+
+    def test_second_answers_change_no_agreement_of_all_or_subsets(self, rng):
+        first = answers_of(40)
+        twice = np.concatenate([first, np.where(rng.random(first.shape) < 0.7, first, -1)])
+        said = [
+            (f"s{n % 40}", who, str(label))
+            for n, row in enumerate(twice)
+            for who, label in zip("abcdefgh", row, strict=False)
+        ]
+        data = ba.AnnotationData.from_records([one for one in said if one[2] != "-1"])
+        once = ba.AnnotationData.from_records(said[: first.size])
+        for table in (ba.agreement_table, ba.agreement.subset_table):
+            more = {"resamples": 0} if table is ba.agreement_table else {}
+            pd.testing.assert_frame_equal(table(data, **more), table(once, **more))
+
+    def test_self_agreement_is_that_of_all_pairs_and_alpha_that_of_krippendorff(self, rng):
+        said = [(item, time, rng.integers(3)) for item in range(30) for time in range(item % 4)]
+        data = ba.AnnotationData.from_records(
+            [(item, "ada", label) for item, _, label in said] + [(0, "bo", 1), (1, "bo", 1)]
+        )
+        (own, bo) = ba.annotator_agreement(data).to_dict("records")
+        given = [[label for of, _, label in said if of == item] for item in range(30)]
+        pairs = [a == b for labels in given for a, b in combinations(labels, 2)]
+        assert (own["n_repeats"], own["self_agreement"]) == (len(pairs), pytest.approx(np.mean(pairs)))
+        counts = [[labels.count(label) for label in range(3)] for labels in given if len(labels) > 1]
+        assert own["self_alpha"] == pytest.approx(
+            krippendorff.alpha(value_counts=counts, level_of_measurement="nominal")
+        )
+        assert bo["n_repeats"] == 0
+
+    def test_in_two_orders_the_same_winner_is_consistent(self):
+        said = ["ab", "ab", "ba", "bb", "aa"]  # the winners of five pairs in both orders
+        data = ba.AnnotationData(
+            item=np.repeat(np.arange(5), 2), annotator=np.zeros(10, dtype=int), swapped=np.tile([False, True], 5),
+            label=np.array(["ab".index(one) for both in said for one in both]), items=tuple("vwxyz"),
+            annotators=("judge",), labels=("a", "b"), sides=("a", "b"),
+        )  # fmt: skip
+        (row,) = ba.annotator_agreement(data).to_dict("records")
+        assert (row["n_both_orders"], row["same_in_both_orders"], row["self_agreement"]) == (5, 0.4, 0.4)
 
 
 class TestErrorCorrelation:

@@ -72,5 +72,5 @@ def test_agreement_needs_two_answers_that_are_not_unsure(refuses):
     data = ba.AnnotationData.from_records(said, unsure="unsure")
     of_library = (ba.agreement_table, ba.pair_table, ba.annotator_agreement, ba.noise.bound_noise_of)
     for measure in (*of_library, count_disagreement, ba.agreement.subset_table, ba.agreement.outlier_table):
-        with refuses(DataError, "no item has two annotations"):
+        with refuses(DataError, "no item has answers by two annotators"):
             measure(data)

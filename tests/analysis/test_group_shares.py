@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import bayesanno as ba
 from bayesanno._core.messages import DataError, PredictionWarning
@@ -211,6 +212,35 @@ class TestPrevalence:
         error = np.std(found, axis=0, ddof=1)[0] / 2
         assert own == pytest.approx(0.5, abs=4 * error + 0.05)
         assert own > common + 0.1
+
+
+class TestRareClasses:
+    """One of 100 items is bad, and errors are independent, but the check of a small table finds shared errors."""
+
+    @pytest.mark.parametrize("per_item", [3, 5])
+    def test_the_vote_of_an_adjusted_fit_does_not_make_a_rare_class_likely(self, per_item):
+        rng, truth = np.random.default_rng(2), (np.arange(100) == 0).astype(int)
+        data = tabulate(truth, np.where(rng.random((per_item, 100)) < 0.95, truth, 1 - truth))
+        fit = ba.fit("model_b", data, **QUICK | {"check": True})
+        adjusted, groups = ba.adjust(tempered(fit)), dict.fromkeys(data.items, "all")
+        plain, found = (
+            row(ba.group_table(one, groups, use_gold=False, random_seed=1), "all") for one in (fit, adjusted)
+        )
+        assert found["mean"] < plain["mean"] + 0.005
+        assert found["sd"] < 2 * plain["sd"]
+
+
+def tempered(fit):
+    """Return the fit as if its check had found correlated errors and votes that the model does not predict."""
+    check, whole = fit["check"].to_dataset(), fit.copy()
+    changed = {
+        "weight": 0.9,
+        "vote_weight": 0.05,
+        "vote_share": 0.4,
+        "correlation": xr.full_like(check.correlation, 0.2),
+    }
+    whole["check"] = xr.DataTree(check.assign(changed))
+    return whole
 
 
 class TestGrades:

@@ -56,7 +56,7 @@ OF_FITS = {
 TWO = "--model mace --model model_b"
 OF_DATA = {
     "agreement answers.csv --out new --label a --label b": "agreement reads one label column, not 2: name one",
-    "agreement alone.csv --out new": "no item has two annotations: agreement is between at least two",
+    "agreement alone.csv --out new": "no item has answers by two annotators: agreement is between at least two",
     "agreement answers.csv --out new --sets": "read with --multi-label",
     "compare answers.csv --model mace --out new": "--model is given 1 time: give two models or more",
     "compare answers.csv --model mace --model mace,strategy_prior=10 --out new": "strategy_prior=10 is the same as",

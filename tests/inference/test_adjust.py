@@ -148,13 +148,13 @@ def test_draws_of_adjusted_labels_have_the_mean_of_the_tables(adjusted, copies):
     found, logs = temperings_of(view, ADJUSTMENT)[""], log_label_posterior(part)
     some = replace(found, weight=0.6, vote_weight=0.15, copy_share=np.zeros(0))
     answers, rng = count_answers(view, part, some), np.random.default_rng(1)
-    drawn, is_own = zip(*some.draw([logs] * 2000, logs, answers, rng), strict=True)
+    drawn, is_own, _ = zip(*some.draw([logs] * 2000, logs, answers, rng), strict=True)
     np.testing.assert_allclose(np.exp(drawn).mean(axis=0), np.exp(some.average(logs, answers)), atol=0.04)
     assert np.mean(is_own) == pytest.approx(0.4, abs=0.05)
     pairs = {"copy": np.array([[5, 6], [0, 1]]), "copy_share": np.array([0.9, 0.05])}
     with_copies = replace(found, weight=0.0, **pairs)  # items are tempered in different shares of the draws
     answers = count_answers(view, part, with_copies)
-    drawn = [logs for logs, _ in with_copies.draw([logs] * 2000, logs, answers, rng)]
+    drawn = [logs for logs, *_ in with_copies.draw([logs] * 2000, logs, answers, rng)]
     np.testing.assert_allclose(np.exp(drawn).mean(axis=0), np.exp(with_copies.average(logs, answers)), atol=0.04)
 
 

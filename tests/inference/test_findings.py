@@ -181,6 +181,13 @@ def habits(n_good):
     return ba.AnnotationData.from_records(records, labels=["x", "y"])
 
 
+def twice(*second):
+    """Answers by a judge to 120 items, twice each: x and y in turn, and then these in turn; and by two others."""
+    records = [(f"i{i}", "judge", ("xxyy"[i % 4], second[i % 4])[time]) for i in range(120) for time in range(2)]
+    records += [(f"i{i}", who, "xxyy"[i % 4]) for i in range(120) for who in ("bo", "cy")]
+    return ba.AnnotationData.from_records(records, labels=["x", "y"])
+
+
 def skewed(agree):
     """Answers of which nine in ten are "no"; where not, all say "yes", or one of three."""
     said = [["yes" if i % 10 == 0 and (agree or j == i % 3) else "no" for j in range(3)] for i in range(100)]
@@ -199,6 +206,8 @@ PAIRED = {"first": ["m", "n", "m"], "second": ["o", "o", "n"]}
 COMPARED = OneCoin(class_prior=ba.Pairs(first="first", second="second"))
 TWO_ANSWERS, ONE_ANSWER = data_of("1ab", "2bc", "3ca"), data_of("1a", "2b", "3c")
 BEFORE = {  # by code: a model and data of which it is found, and of which not
+    "contradicts-itself": ((OneCoin(), twice(*"xyxy")), (OneCoin(), twice(*"xxyy"))),
+    "orders-not-turned": ((OneCoin(), twice(*"yyxx")), (OneCoin(), twice(*"xyxy"))),
     "annotators-unnamed": ((OneCoin(), data_of("1a")), (OneCoin(), THREE)),
     "design-one-answer": ((OneCoin(), ONE_ANSWER), (OneCoin(), THREE)),
     "design-few-annotators": ((OneCoin(), data_of("1ab", "2ab")), (OneCoin(), THREE)),

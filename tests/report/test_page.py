@@ -18,7 +18,7 @@ from bayesanno.report.plots.style import WORDS
 from bayesanno.report.sections.findings import REPLICATES
 from bayesanno.report.sections.labels import count_labels, list_votes
 from tests.analysis.made import from_prior
-from tests.samples import simulate_clique
+from tests.samples import simulate_clique, tabulate
 
 pytestmark = pytest.mark.usefixtures("by_numpy")  # of few draws
 
@@ -156,6 +156,16 @@ class TestWhoErrsTogether:
         assert f"120 items, errors of two annotators correlate by {table.loc[0, 'correlation']:.2f} (" in section
         assert f"10 answers an item are worth {table.loc[0, 'worth']:.1f} independent ones" in section
         assert {"a0", "a1", "a2", "a3"} <= set(re.findall(r"<td>(a\d)</td>", section))
+
+    def test_what_is_not_found_is_not_shown(self, tmp_path):
+        rng, truth = np.random.default_rng(1), np.arange(80) % 2
+        data = tabulate(truth, np.where(rng.random((3, 80)) < 0.9, truth, 1 - truth))
+        fit = ba.fit("one_coin", data, method="vb", check=False, random_seed=1, progressbar=False)
+        page = html.unescape(written(fit, tmp_path))
+        (section,) = re.findall(r"<h2>Do annotators err together\?</h2>(.*?)</section>", page, re.DOTALL)
+        assert "no correlation of errors beyond what one_coin predicts is found" in section
+        assert "<img" not in section
+        assert "<table" not in section
 
     def test_of_few_items_types_or_annotators_alone_nothing_is_said(self, page, counted_fit, tiny_fit, tmp_path):
         usage = written(from_prior(ba.get_model("label_usage"), ba.data_of(tiny_fit)), tmp_path)

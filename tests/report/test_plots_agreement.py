@@ -43,6 +43,15 @@ def test_an_infinite_divergence_is_shown_as_one():
     assert "nats" not in ba.report.plot_divergence(data, measure="leverage").axes[0].get_xlabel()
 
 
+def test_distances_that_chance_gives_are_white(rng):
+    records = [(f"i{item}", who, str(rng.integers(2))) for item in range(40) for who in "abcdef"]
+    alike = ba.report.plot_distances(ba.AnnotationData.from_records(records)).axes[0].images[0].get_array()
+    assert (alike == 0).mean() > 0.8
+    always = [(item, who, "1" if who == "c" else label) for item, who, label in records]
+    far = ba.report.plot_distances(ba.AnnotationData.from_records(always)).axes[0].images[0].get_array()
+    assert sorted((far > 0.02).sum(axis=0).tolist())[-1] == 5
+
+
 def test_what_cannot_be_drawn_is_refused(refuses):
     alone = ba.AnnotationData.from_records([("s1", "ada", "no"), ("s1", "ada", "yes")])
     with refuses(DataError, "only one annotator answered"):

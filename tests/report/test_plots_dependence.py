@@ -48,6 +48,17 @@ def test_it_shows_the_table_and_a_clique_side_by_side(clique_fit):
     assert "by the fit's own labels" in title_of(ba.plot_dependence(clique_fit, truth="posterior").axes[0])
 
 
+def test_a_correlation_that_may_be_0_is_pale(clique_fit):
+    figure = ba.plot_dependence(clique_fit)
+    names, _ = shown(figure)
+    opacity, table = figure.axes[0].images[0].get_alpha(), ba.dependence_table(clique_fit)
+    pairs = table[table["level"] == "pair"]
+    may_be_0 = (pairs["correlation_ci89_lb"] <= 0) & (pairs["correlation_ci89_ub"] >= 0)
+    assert 0 < may_be_0.sum() < len(pairs)
+    for one, other, is_pale in zip(pairs["first"], pairs["second"], may_be_0, strict=True):
+        assert (opacity[names.index(one), names.index(other)] < 1) == is_pale
+
+
 def test_of_many_the_most_dependent_are_drawn_or_their_groups(clique_fit, monkeypatch):
     monkeypatch.setattr(agreement, "MOST_DRAWN", 3)
     figure = ba.plot_dependence(clique_fit)

@@ -8,7 +8,7 @@ item) are left out.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
 from typing import Any, NamedTuple, override
@@ -17,6 +17,7 @@ import numpy as np
 
 from bayesanno._core.lazy import pd, pt, xr
 from bayesanno._core.messages import DataError, counted, listed
+from bayesanno.agreement.pairs import agree_with_self
 from bayesanno.agreement.vote import disagreed_items, shared_items, split_vote
 from bayesanno.data.annotations import AnnotationData, take_rows
 from bayesanno.data.columns import Column, extend_columns, take_columns
@@ -36,7 +37,7 @@ from bayesanno.data.patterns import (
 )
 from bayesanno.graph.flat import as_size
 from bayesanno.modeling.arguments import Answers, Design, Orders
-from bayesanno.modeling.findings import Finding, check, find
+from bayesanno.modeling.findings import Finding, check, find, threshold_of
 from bayesanno.modeling.kinds.base import (
     CONTROL,
     ITEM_PATTERN,
@@ -61,6 +62,7 @@ MOST_PAIRS = 5_000  # pairs of annotators with rows: a crowd has millions, and r
 IS_NO_CLASS = "unsure"  # whether a response is not a class; stored only if there is one
 IN_ORDER = "order_declared"  # whether an order of the labels was declared; stored only if it was
 SIDE = "side"  # 1 and 2 for the labels of the sides; stored only for comparisons
+ENOUGH_REPEATS = 20  # pairs of answers to the same item
 COLUMNS = {"item": "item_columns", "annotator": "annotator_columns"}  # groups, and fields of the data; only if any
 KNOWN = {"gold": "gold", "control": "controls"}  # known labels of items: the variable, and the field of the data
 
@@ -487,10 +489,30 @@ def tabulate_posterior(
 def _find_in_table(data: AnnotationData) -> list[Finding]:
     if data.annotators == (ANYONE,):
         return [find("annotators-unnamed")]
+    return [*find_in_repeats(data), *_find_in_comparisons(data)]
+
+
+def _find_in_comparisons(data: AnnotationData) -> list[Finding]:
+    """Return why annotators cannot be compared with each other."""
     of_control = data.annotator[data.control_codes[data.item] >= 0]
     if np.isin(np.flatnonzero(data.by_annotator), of_control).all():
         return []  # each annotator is compared with known labels
     return find_in_links(link_annotators(data.item, data.annotator, data.n_items, data.n_annotators), data)
+
+
+def find_in_repeats(data: AnnotationData) -> Iterator[Finding]:
+    """Yield which annotators with several answers to an item agree with themselves no more, or less, than by chance."""
+    own = pd.DataFrame(agree_with_self(data), index=list(data.annotators))
+    own = own[(own["n_repeats"] >= ENOUGH_REPEATS) & own["self_alpha"].notna()]
+    less = own[own["self_alpha"] <= threshold_of("orders-not-turned")]
+    if len(less) and not data.has_both_orders:
+        n, same = less["n_repeats"].sum(), np.average(less["self_agreement"], weights=less["n_repeats"])
+        yield find("orders-not-turned", less.index, less["self_alpha"].max(), same=same, n=f"{n:,}")
+    error = 2 * np.sqrt(own["self_agreement"] * (1 - own["self_agreement"]) / own["n_repeats"])
+    most = own["self_alpha"] + error * (1 - own["self_alpha"]) / (1 - own["self_agreement"])  # at p + 2 standard errors
+    for name in own.index[(own["self_agreement"] < 1) & ~own.index.isin(less.index)]:
+        words = {"same": own.loc[name, "self_agreement"], "n": own.loc[name, "n_repeats"]}
+        yield from check("contradicts-itself", most[name], [name], **words)
 
 
 def find_in_links(links: Links, data: Any) -> list[Finding]:

@@ -127,8 +127,7 @@ class IntegrateTrueValues(LoopOp):
 
     def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:
         """Compute with the compiled loop."""
-        from bayesanno.graph.c_functions import ArrayFunction
-        from bayesanno.graph.functions import keep
+        from bayesanno.graph.functions import ArrayFunction, keep
 
         kinds = [one.type for one in node.inputs]
 

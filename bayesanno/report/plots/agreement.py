@@ -6,12 +6,13 @@ import math
 from typing import Unpack
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.figure import Figure
 
 from bayesanno._core.intervals import CiKind, find_bounds
 from bayesanno._core.lazy import pd
 from bayesanno._core.messages import DataError, counted
-from bayesanno.agreement.behaviour import check_base, find_distances, usage_shares, usage_table
+from bayesanno.agreement.behaviour import check_base, distances_by_chance, find_distances, usage_shares, usage_table
 from bayesanno.agreement.groups import group_annotators
 from bayesanno.analysis.behaviour import behaviour_table
 from bayesanno.analysis.dependence import Groups, Truth, code_groups, dependence_table
@@ -29,6 +30,7 @@ MEASURES = {
 MOST_DRAWN = 30  # annotators, or groups, with a row each
 MOST_PRINTED = 10  # rows up to which the numbers are printed into the cells
 MISSING = "#e6e6e6"  # a pair of too few items
+PALE = 0.25  # opacity of a correlation that may be 0
 
 
 def plot_usage(data: AnnotationData, **options: Unpack[style.OneAxes]) -> Figure:
@@ -143,7 +145,9 @@ def plot_divergence(
 def plot_distances(
     data: AnnotationData, *, groups: int | None = None, base: float = math.e, **options: Unpack[style.OneAxes]
 ) -> Figure:
-    """Draw the Jensen-Shannon divergence of every two annotators, similar ones side by side, and their groups.
+    """Draw the Jensen-Shannon divergence of every two annotators beyond chance, similar ones side by side.
+
+    White is what chance gives: 19 in 20 pairs who use labels alike would be white with their numbers of answers.
 
     Parameters
     ----------
@@ -175,10 +179,11 @@ def plot_distances(
     check_base(base)
     table = group_annotators(data, groups=groups)
     order = [data.annotators.index(name) for name in table["annotator"]]
-    far = find_distances(usage_shares(data)[order], base)
+    beyond = find_distances(usage_shares(data), base) - distances_by_chance(data, base)
+    far = np.maximum(beyond, 0)[np.ix_(order, order)]
     axes = style.open_axes(style.SQUARE, options)
-    image = axes.imshow(far, cmap=style.FROM_WHITE, vmin=0, interpolation="nearest")
-    style.add_scale(image, axes, f"Jensen-Shannon divergence ({_unit(base)})")
+    image = axes.imshow(far, cmap=style.FROM_WHITE, vmin=0, vmax=max(0.01, np.nanmax(far)), interpolation="nearest")
+    style.add_scale(image, axes, f"Jensen-Shannon divergence beyond chance ({_unit(base)})")
     style.name_square(axes, table["annotator"].tolist(), table["group"].to_numpy())
     style.write_title(axes, "distance between annotators by their use of labels (darker: farther)")
     return style.finish(axes, **options)
@@ -211,10 +216,11 @@ def plot_dependence(
     Returns
     -------
     matplotlib.figure.Figure
-        A cell for each two annotators, grey if they share fewer than `least_items` items; the title says how many
-        independent answers an item's answers are worth. If there are more than 30 annotators, it draws those who most
-        surely err with others, or the groups if any are given, with pairs within a group in the diagonal. Rows are in
-        the order of a hierarchical clustering, within groups if there are any, with lines between them.
+        A cell for each two annotators, grey if they share fewer than `least_items` items, and pale if the interval
+        holds 0; the title says how many independent answers an item's answers are worth. If there are more than 30
+        annotators, it draws those who most surely err with others, or the groups if any are given, with pairs within a
+        group in the diagonal. Rows are in the order of a hierarchical clustering, within groups if there are any, with
+        lines between them.
 
     Raises
     ------
@@ -254,20 +260,25 @@ def draw_dependence(
     names = list_names(rows)[:MOST_DRAWN]
     if not names:
         raise DataError("no two annotators share enough items for a figure: lower least_items")
-    shown = to_matrix(rows, names)
+    shown, (low, high) = (
+        to_matrix(rows, names),
+        (to_matrix(rows, names, end) for end in find_bounds(rows, "correlation")[:2]),
+    )
     part_of_row = np.array([0 if by_group else group_of.get(name, "") for name in names], dtype=object)
     order = order_rows(shown, pd.factorize(part_of_row)[0])
+    unclear = ((low <= 0) & (high >= 0))[np.ix_(order, order)]
     shown, names, part_of_row = shown[np.ix_(order, order)], [names[row] for row in order], part_of_row[order]
 
     axes = style.open_axes(style.SQUARE, options)
     most = max(0.1, np.nanmax(np.abs(shown), initial=0))
-    image = axes.imshow(shown, cmap=style.BOTH_WAYS, vmin=-most, vmax=most, interpolation="nearest")
-    axes.set_facecolor(MISSING)
-    style.add_scale(image, axes, "correlation of errors beyond the model")
+    colours = colormaps[style.BOTH_WAYS].with_extremes(bad=MISSING)
+    limits = {"vmin": -most, "vmax": most}
+    image = axes.imshow(shown, colours, alpha=np.where(unclear, PALE, 1), interpolation="nearest", **limits)
+    style.add_scale(image, axes, "correlation of errors beyond the model (pale: may be 0)")
     style.name_square(axes, names, part_of_row)
     if len(names) <= MOST_PRINTED:
         texts = np.char.mod("%.2f", np.round(shown, 2) + 0)  # no -0.00
-        style.print_cells(axes, np.where(np.isnan(shown), "", texts), np.abs(shown) > style.DARK * most)
+        style.print_cells(axes, np.where(np.isnan(shown), "", texts), ~unclear & (np.abs(shown) > style.DARK * most))
     which = "" if by_group or len(names) == n else f"; the {len(names)} of {n:,} that most surely do"
     worth = describe_worth(whole)
     by = "known labels" if whole["truth"] == "gold" else "the fit's own labels"
@@ -289,9 +300,9 @@ def list_names(rows: pd.DataFrame) -> list[str]:
     return list(pd.unique(rows[["first", "second"]].to_numpy().ravel()))
 
 
-def to_matrix(rows: pd.DataFrame, names: list[str]) -> np.ndarray:
-    """Return the correlations of every two names, (name, name), nan where there is none."""
-    half = rows.pivot(index="first", columns="second", values="correlation")  # each two names once
+def to_matrix(rows: pd.DataFrame, names: list[str], column: str = "correlation") -> np.ndarray:
+    """Return the correlations of every two names, (name, name), or another column; nan where there is none."""
+    half = rows.pivot(index="first", columns="second", values=column)  # each two names once
     return half.combine_first(half.T).reindex(index=names, columns=names).to_numpy()
 
 

@@ -53,18 +53,21 @@ def describe_pairs(found: Findings) -> Iterator[dict[str, Any]]:
     for dimension, table in found.dependence.items():
         whole, pairs = table.iloc[0], table[table["level"] == "pair"]
         low, high, _ = find_bounds(table, "correlation")
-        by_gold, sure = whole["truth"] == "gold", pairs[pairs[low] > 0]
+        by_gold = whole["truth"] == "gold"
+        least = 0 if by_gold else LITTLE
+        sure = pairs[pairs[low] > least]
         named = {"first": "annotator", "second": "and", "n_items": "items"}
         yield {
             "dimension": dimension,
             "whole": whole,
             "ends": (whole[low], whole[high]),
             "by_gold": by_gold,
-            "is_dependent": whole[low] > (0 if by_gold else LITTLE),
+            "is_dependent": whole[low] > least,
+            "least": least,
             "n_pairs": len(pairs),
             "are_cut": len(pairs) == MOST_PAIRS,
             "n_sure": len(sure),
-            "figure": draw_dependence(table, {}, dimension or None) if len(pairs) else None,
+            "figure": draw_dependence(table, {}, dimension or None) if len(sure) else None,
             "sure": join_ends(sure.head(MOST_LISTED)[[*named, "correlation", low, high]], "correlation").rename(
                 columns=named
             ),
