@@ -35,7 +35,7 @@ from bayesanno._core.private import LoopOp
 STEP, T_STEP = 1.0, 0.55  # between nodes
 NEGLIGIBLE = 1e-10  # the weight of a node relative to the greatest
 FINEST, MOST_NODES = 256.0, 5000  # nodes in a standard deviation of u, and to one side: wide enough for any sensible sd
-FINER = 10.0  # nodes of quantiles, relative to those of the integral
+FINER = 5.0  # nodes of quantiles, relative to those of the integral
 TOP = 8.0  # of the table of a function of u
 LN_SQRT_2PI, SQRT_2PI, SQRT_HALF = 0.9189385332046727, 2.5066282746310002, 0.7071067811865476
 LOWEST, WIDTH, N_CELLS, LEVELS = -10.0, 0.125, 144, 40  # of log Phi: below, a continued fraction of so many levels
