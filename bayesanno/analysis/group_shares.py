@@ -43,8 +43,8 @@ from bayesanno.graph.functions import stack_samples
 from bayesanno.inference.diagnosis.findings import read_findings
 from bayesanno.inference.tempering import temperings_of
 from bayesanno.modeling.class_prior import class_prior_of, column_of
-from bayesanno.modeling.latents import require_latents
-from bayesanno.modeling.posterior import draw_codes
+from bayesanno.modeling.latents import MEAN, require_latents
+from bayesanno.modeling.posterior import compile_formula, draw_codes
 
 
 def read_groups(groups: Any, what: str, *, where: str = "groups") -> pd.Series[str]:
@@ -216,7 +216,7 @@ def group_table(
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        A fit of any model that gives labels.
+        A fit of any model that gives labels, or values.
     groups : str, mapping of item to group, Series or DataFrame
         The group of every item of the fit; a str names a column of its items, and a DataFrame has the columns item and
         group. Other items are ignored.
@@ -281,26 +281,34 @@ def group_table(
     ci_prob = choose_prob(ci_prob)
     view = view_for_table(fit, from_draws=True)
     part = part_of(view, dimension)
-    data = part.data
-    require_latents(view.model, view.data, "labels", "group_table")
-    if part.states != list(data.classes):
-        raise FitError(f"{view.model.name} gives no labels, and so no shares of them")
-    quantities = _find_quantities(part, label, order)
+    data, of_values = part.data, part.kind == "values"
+    if not of_values:
+        require_latents(view.model, view.data, "labels", "group_table")
+        if part.states != list(data.classes):
+            raise FitError(f"{view.model.name} gives no labels, and so no shares of them")
     codes, names = code_items(read_column(groups, data) if isinstance(groups, str) else groups, data.items)
-    known = find_known(data, use_gold=use_gold)
-    sizes = np.stack([np.bincount(codes), np.bincount(codes, weights=known >= 0)], axis=1).astype(int)  # (group, 2)
+    quantities = {"": np.ones(1)} if of_values else _find_quantities(part, label, order)
+    known = _find_known_values(data, use_gold=use_gold) if of_values else find_known(data, use_gold=use_gold)
+    is_known = np.isfinite(known[:, 0]) if of_values else known >= 0
+    sizes = np.stack([np.bincount(codes), np.bincount(codes, weights=is_known)], axis=1).astype(int)  # (group, 2)
     is_powered = use_gold and not data.controls and bool((sizes[:, 1] >= LEAST_KNOWN).all())
     if not isinstance(fit, FitView):
         for problem in _explain_limits(view, part, is_powered=is_powered):
             warn(problem, PredictionWarning)
 
     rng, worth = np.random.default_rng(random_seed), np.stack([*quantities.values()], axis=1)  # (class, quantity)
-    blocks = _draw_labels(view, part, codes, known, rng)
-    counts = np.concatenate([_count(drawn, codes, data.n_classes) for drawn in blocks])  # (sample, group, class)
-    if at_large:
-        counts = rng.standard_gamma(counts + PRIOR_COUNT)
-    found = {MODEL: (counts / counts.sum(axis=2, keepdims=True)) @ worth}  # (sample, group, quantity)
-    if is_powered:
+    if of_values:
+        found = {MODEL: _draw_mean_values(view, part, codes, known[:, 0], rng, at_large=at_large)}
+        if is_powered:
+            own, ends = part.latent[MEAN].values[:, None], data.scale
+            found = {POWERED: draw_powered(known, own, codes, worth, rng, at_large=at_large, ends=ends)} | found
+    else:
+        blocks = _draw_labels(view, part, codes, known, rng)
+        counts = np.concatenate([_count(drawn, codes, data.n_classes) for drawn in blocks])  # (sample, group, class)
+        if at_large:
+            counts = rng.standard_gamma(counts + PRIOR_COUNT)
+        found = {MODEL: (counts / counts.sum(axis=2, keepdims=True)) @ worth}  # (sample, group, quantity)
+    if is_powered and not of_values:
         own = part.of_model.posterior.values  # without what was learnt from gold
         found = {POWERED: draw_powered(known, own, codes, worth, rng, at_large=at_large)} | found
         if at_large and data.n_classes == 2:
@@ -311,13 +319,13 @@ def group_table(
             ):
                 found[source] = np.stack([1 - shares, shares], axis=-1) @ worth
 
-    tables = []
+    tables, unnamed = [], "value" if of_values else "grade"
     for quantity, name in enumerate(quantities):
         ranked = np.argsort(-next(iter(found.values()))[:, :, quantity].mean(axis=0), kind="stable")
         rows = ranked[np.transpose(np.triu_indices(len(names), 1))] if differences else ranked[:, None]  # (row, side)
         sides = dict(zip(("first", "second") if differences else ("group",), np.array(names)[rows].T, strict=True))
         for source, draws in found.items():
-            column = sides | {"source": source, "quantity": "share" if name else "grade", "label": name}
+            column = sides | {"source": source, "quantity": "share" if name else unnamed, "label": name}
             values = draws[:, rows.T, quantity]  # (sample, side, row)
             table = pd.DataFrame(column, dtype="str").assign(**_describe_rows(values, ci_prob))
             if source == POWERED:  # the first
@@ -397,6 +405,24 @@ def _find_quantities(part: FitPart, label: str | None, order: Sequence[str] | No
     if has_order and len(chosen) > 1:
         found[""] = np.array([grade[one] for one in part.data.classes])
     return found
+
+
+def _find_known_values(data: Any, *, use_gold: bool) -> np.ndarray:
+    """Return the known true value of each item, (item, 1); nan if unknown."""
+    known = np.where(np.isfinite(data.known_values), data.known_values, np.nan)
+    return (np.where(np.isfinite(known), known, data.gold_values) if use_gold else known)[:, None]
+
+
+def _draw_mean_values(
+    view: FitView, part: FitPart, codes: np.ndarray, known: np.ndarray, rng: np.random.Generator, *, at_large: bool
+) -> np.ndarray:
+    """Draw the mean value of each group, (sample, group, 1), of its items or, `at_large`, of all possible ones."""
+    formula = compile_formula(view.model, view.data, view.posterior, view.known)
+    drawn = formula.draw_numbers(part.dimension, rng).stack(sample=("chain", "draw")).transpose("sample", "item").values
+    drawn = np.where(np.isfinite(known), known, drawn)
+    weight = rng.standard_exponential(drawn.shape) if at_large else np.ones(drawn.shape)  # the Bayesian bootstrap
+    member = np.eye(int(codes.max()) + 1)[codes]  # (item, group)
+    return (((weight * drawn) @ member) / (weight @ member))[:, :, None]
 
 
 def _explain_limits(view: FitView, part: FitPart, *, is_powered: bool) -> Iterator[str]:

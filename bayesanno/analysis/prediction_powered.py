@@ -33,15 +33,16 @@ def draw_powered(
     rng: np.random.Generator,
     *,
     at_large: bool,
+    ends: tuple[float, float] | None = None,
 ) -> np.ndarray:
     """Draw means of groups from their confidence distributions.
 
     Parameters
     ----------
-    known : array of int, shape (item,)
-        The class of items with a known class, -1 for all others.
+    known : array of int, shape (item,), or of numbers, shape (item, class)
+        The class of items with a known class, -1 for all others. Or known numbers, nan for items without.
     probability : array, shape (item, class)
-        The predicted probabilities.
+        The predicted probabilities, or numbers.
     codes : array of int, shape (item,)
         The group of each item, 0 to G - 1; each has two known items or more.
     worth : array, shape (class, quantity)
@@ -49,6 +50,8 @@ def draw_powered(
     rng : Generator
     at_large : bool
         Whether the means are those of all possible items of a group, instead of those of these items.
+    ends : tuple of two floats, optional
+        The possible values; by default those of `worth`.
 
     Returns
     -------
@@ -57,12 +60,14 @@ def draw_powered(
     """
     from scipy.stats import t
 
-    truth = np.eye(len(worth))[known]  # (item, class); meaningless where the class is unknown
-    members = [((codes == one) & (known >= 0), (codes == one) & (known < 0)) for one in range(int(codes.max()) + 1)]
+    is_known = np.isfinite(known[:, 0]) if known.ndim == 2 else known >= 0  # (item,)
+    truth = known if known.ndim == 2 else np.eye(len(worth))[known]  # (item, class); meaningless where it is unknown
+    low, high = (worth.min(axis=0), worth.max(axis=0)) if ends is None else ends
+    members = [((codes == one) & is_known, (codes == one) & ~is_known) for one in range(int(codes.max()) + 1)]
     shared = sum(_multiply(truth[own], probability[own]).sum() for own, _ in members)
     whole = sum(_multiply(probability[own], probability[own]).sum() for own, _ in members)
     beta = max(shared / whole, 0.0) if whole > 0 else 0.0
-    half_range = np.ptp(worth, axis=0) / 2
+    half_range = (high - low) / 2
     quantiles = (np.arange(N_DRAWS) + 0.5) / N_DRAWS
     draws = []
     for own, rest in members:
@@ -78,7 +83,7 @@ def draw_powered(
         if not at_large:
             variance = variance * n_rest / (n + n_rest)
         draws.append(mean + np.sqrt(variance) * rng.permuted(t.ppf(quantiles, n - 1))[:, None])
-    return np.stack(draws, axis=1).clip(worth.min(axis=0), worth.max(axis=0))
+    return np.stack(draws, axis=1).clip(low, high)
 
 
 def _multiply(one: np.ndarray, other: np.ndarray) -> np.ndarray:
