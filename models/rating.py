@@ -31,6 +31,7 @@ Symbols, and priors.  W is the width of the scale.
     slope             (annotator)  ~ Normal(1, slope_spread) with slope=True, else 1: how much an annotator stretches
                                    the scale; 0 ignores the item, negative turns it round
     slope_spread      ()           ~ Gamma(2, 2 / 0.25)
+    slope_deviation   (annotator)  ~ Normal(0, 1): slopes are 1 + slope_spread slope_deviation
     ambiguity_spread  ()           ~ Gamma(2, 2 / 0.25)
     reliability       (annotator)  deterministic: the correlation of an annotator's ratings with true values,
                                    slope_j spread / sqrt(slope_j^2 spread^2 + sd_j^2)
@@ -154,18 +155,16 @@ class Rating(AnnotationModel):
         sd_spread = pm.Gamma("sd_spread", 2, 2 / prior.sd_spread_prior)
         around: dict[str, Any] = {"centring": centring, "dims": "annotator"}
         sd = normal_around("sd", pt.log(typical_sd), sd_spread, by_log=True, **around)
+        if self.origin == "panel":
+            pm.ZeroSumNormal("bias", sigma=bias_spread, dims="annotator")
+        else:
+            normal_around("bias", 0.0, bias_spread, level=mean, **around)
         slope: Any = 1.0
         if self.slope:
             slope_spread = pm.Gamma("slope_spread", 2, 2 / prior.slope_prior)
-        if self.origin == "panel":
-            pm.ZeroSumNormal("bias", sigma=bias_spread, dims="annotator")
-            if self.slope:
-                deviation = pm.ZeroSumNormal("slope_deviation", sigma=slope_spread, dims="annotator")
-                slope = pm.Deterministic("slope", 1 + deviation, dims="annotator")
-        else:
-            normal_around("bias", 0.0, bias_spread, level=mean, **around)
-            if self.slope:
-                slope = normal_around("slope", 1.0, slope_spread, **around)
+            standard = pm.ZeroSumNormal if self.origin == "panel" else pm.Normal
+            deviation = standard("slope_deviation", dims="annotator")  # few ratings say little of a slope
+            slope = pm.Deterministic("slope", 1 + slope_spread * deviation, dims="annotator")
         if self.ambiguity:
             pm.Gamma("ambiguity_spread", 2, 2 / prior.ambiguity_prior)
         signal = slope * spread
@@ -214,25 +213,23 @@ class Rating(AnnotationModel):
         student = pt.as_tensor(np.int64(self.noise == "student"))
         return integrate_true_values(residual, loading, side, ratings.item, known, ambiguity, student, table, level)
 
-    def _alone(self, ratings: Ratings, p: Parameters) -> pt.TensorVariable:
-        """Return the part of the log density that does not depend on residuals, (item,)."""
-        side = self._standardise(ratings, p)[2]
+    def _log_constants(self, ratings: Ratings, p: Parameters, side: Any) -> pt.TensorVariable:
+        """Return the logs of the scales of densities, and of their constants: (item,)."""
         log_constant = math.log(3 / 8) if self.noise == "student" else -LOG_2PI / 2
-        of_scale = log_constant - pt.log(self._scale(p))[ratings.annotator]
-        alone = ratings.sum_by_item(pt.switch(pt.eq(side, 0), of_scale, 0.0))  # (item,)
-        return alone - pt.switch(pt.isinf(ratings.known), 0.0, pt.log(p.spread))
+        of_rating = log_constant - pt.log(self._scale(p))[ratings.annotator]
+        of_truth = pt.switch(pt.isinf(ratings.known), 0.0, pt.log(p.spread))
+        return ratings.sum_by_item(pt.switch(pt.eq(side, 0), of_rating, 0.0)) - of_truth
 
     @override
     def item_logp(self, ratings: Ratings, p: Parameters) -> pt.TensorVariable:
-        alone = self._alone(ratings, p)
+        residual, loading, side, _, u = self._standardise(ratings, p)
+        constants = self._log_constants(ratings, p, side)
         if not self._is_exact:
-            return alone + self._integrate(ratings, p, pt.zeros(0), pt.zeros((ratings.n_items, 0)))[0]
-        residual, loading, _, _, u = self._standardise(ratings, p)
-        unknown = pt.isinf(ratings.known)
+            return constants + self._integrate(ratings, p, pt.zeros(0), pt.zeros((ratings.n_items, 0)))[0]
         sum_p, sum_b, sum_q = map(ratings.sum_by_item, (loading**2, loading * residual, residual**2))  # (item,)
         integrated = sum_b**2 / (2 * (1 + sum_p)) - pt.log1p(sum_p) / 2  # (2)
         at_known = sum_b * u - (1 + sum_p) * u**2 / 2 - LOG_2PI / 2
-        return alone - sum_q / 2 + pt.switch(unknown, integrated, at_known)
+        return constants - sum_q / 2 + pt.switch(pt.isinf(ratings.known), integrated, at_known)
 
     @override
     def latents(self, data: RatingData) -> tuple[Latent, ...]:
@@ -240,23 +237,24 @@ class Rating(AnnotationModel):
 
     @override
     def latent_posterior(self, ratings: Ratings, p: Parameters) -> LatentPosterior:
-        residual, loading, _, _, u = self._standardise(ratings, p)
+        residual, loading, side, _, u = self._standardise(ratings, p)
         if self._is_exact:
+            total = self.item_logp(ratings, p)
             sum_p, sum_b = ratings.sum_by_item(loading**2), ratings.sum_by_item(loading * residual)
             unknown = pt.isinf(ratings.known)
             mean = pt.switch(unknown, sum_b / (1 + sum_p), u)  # (3)
-            sd, total = pt.switch(unknown, 1 / pt.sqrt(1 + sum_p), 0.0), self.item_logp(ratings, p)
+            sd = pt.switch(unknown, 1 / pt.sqrt(1 + sum_p), 0.0)
             quantile = mean[:, None] - sd[:, None] * math.sqrt(2) * pt.erfcinv(2 * ratings.level)
         else:
             table = self._expect_by_u(p) if self.ends == "censored" else pt.zeros(0)
-            whole, mean, square, expected, *_, quantile = self._integrate(ratings, p, table, ratings.level)
-            total = self._alone(ratings, p) + whole
+            total, mean, square, expected, *_, quantile = self._integrate(ratings, p, table, ratings.level)
+            total = total + self._log_constants(ratings, p, side)
             sd = pt.sqrt(pt.maximum(square - mean**2, 0.0))
         if self.ends == "open":
             bias, slope = (each.sum() / pt.ones_like(p.sd).sum() for each in (p.bias, self._slope(p)))
             expected = p.mean + bias + slope * p.spread * mean
         value = Number(p.mean + p.spread * mean, p.spread * sd, p.mean + p.spread * quantile)
-        return LatentPosterior(total, {}, {"": {"expected": Derived(("item",), expected)}}, {"": value})
+        return LatentPosterior(total, derived={"": {"expected": Derived(("item",), expected)}}, numbers={"": value})
 
     def _expect_by_u(self, p: Parameters) -> pt.TensorVariable:
         """Return the mean over annotators of the expected rating within the scale, at points of u from -8 to 8."""
@@ -297,5 +295,5 @@ class Rating(AnnotationModel):
         }
         if self.slope:
             values["slope_spread"] = np.array(self.slope_prior)
-            values |= {"slope_deviation": 0.0 * bias} if self.origin == "panel" else {"slope": 0.0 * bias + 1}
+            values["slope_deviation"] = 0.0 * bias
         return values | ({"ambiguity_spread": np.array(self.ambiguity_prior)} if self.ambiguity else {})

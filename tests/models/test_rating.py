@@ -54,7 +54,7 @@ def compile_formulas(model):
     used = set(graph_inputs([logp, *number, derived["expected"].values]))
     names = [name for name, symbol in symbols.items() if symbol in used]
     gradient = pytensor.grad(logp.sum(), [symbols[name] for name in names], disconnected_inputs="ignore")
-    outputs = [logp, derived["expected"].values, *number, *gradient]
+    outputs = [logp, of_latent.total, derived["expected"].values, *number, *gradient]
     return names, compile_once([*(symbols[name] for name in names), *table], outputs)
 
 
@@ -69,9 +69,10 @@ def evaluate_all(model, table, n_items, parameters, known=None):
     names, function = compile_formulas(model)
     known = np.full(n_items, np.inf) if known is None else known
     level = np.broadcast_to(LEVELS, (n_items, LEVELS.size)).copy()
-    logp, expected, mean, sd, quantile, *slopes = function(
+    logp, total, expected, mean, sd, quantile, *slopes = function(
         *(np.asarray(parameters[name]) for name in names), *table, known, level
     )
+    np.testing.assert_allclose(total, logp, atol=1e-8)
     return logp, mean, sd, quantile, expected, dict(zip(names, slopes, strict=True))
 
 
