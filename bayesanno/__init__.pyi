@@ -112,6 +112,8 @@ from .report.plots.systems import plot_groups as plot_groups
 from .report.plots.systems import plot_ranking as plot_ranking
 from .report.plots.systems import plot_wins as plot_wins
 from .report.plots.types import plot_types as plot_types
+from .report.plots.values import plot_biases as plot_biases
+from .report.plots.values import plot_values as plot_values
 from .report.write import write_report as write_report
 from .simulation.simulate import simulate as simulate
 

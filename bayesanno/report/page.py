@@ -14,6 +14,7 @@ from bayesanno._core.messages import counted, enumerated, percent
 from bayesanno.analysis.behaviour import behaviour_table
 from bayesanno.analysis.labels import score
 from bayesanno.analysis.recalibrate import about_recalibration, recalibration_table, view_before
+from bayesanno.analysis.values import reliability_table, value_table
 from bayesanno.criticism.calibration import calibration_scores
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.view import FitView, parts_of
@@ -23,6 +24,7 @@ from bayesanno.report.plots.agreement import describe_worth, plot_divergence, pl
 from bayesanno.report.plots.annotators import draw_annotators, plot_confusion
 from bayesanno.report.plots.criticism import plot_calibration
 from bayesanno.report.plots.types import plot_types
+from bayesanno.report.plots.values import plot_biases, plot_values
 from bayesanno.report.sections import annotators, findings, labels, systems
 from bayesanno.report.sections.findings import LEAST_ITEMS, find_all
 
@@ -35,7 +37,7 @@ SHOWN = (
     behaviour_table, describe_worth, draw_annotators, plot_confusion, plot_divergence, plot_usage,
     findings.check_predictions, findings.scale_prior, calibration_scores, plot_calibration, plot_types, score,
     about_recalibration, find_bounds, recalibration_table, view_before,
-    findings.list_modes, findings.list_cards,
+    findings.list_modes, findings.list_cards, plot_biases, plot_values, reliability_table, value_table,
 )  # fmt: skip
 
 
