@@ -140,6 +140,11 @@ class Rating(AnnotationModel):
     def fixed_parameters(self, data: RatingData) -> dict[str, FixedParameter]:
         return {"low": FixedParameter(np.array(data.scale[0]), ()), "high": FixedParameter(np.array(data.scale[1]), ())}
 
+    @property
+    @override
+    def likelihood_of(self) -> str:
+        return "densities" if self.ends == "open" else "densities with probabilities at the ends"
+
     @override
     def scale_parameters(self) -> tuple[str, ...]:
         return ("bias_spread", "sd_spread", *(("slope_spread",) if self.slope else ()))

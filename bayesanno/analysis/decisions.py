@@ -12,7 +12,7 @@ from bayesanno._core.validate import check_seed
 from bayesanno.analysis.grades import find_loss
 from bayesanno.analysis.recalibrate import draw_labels
 from bayesanno.analysis.views import view_for_table
-from bayesanno.fits.view import FitView, part_of, parts_of
+from bayesanno.fits.view import FitView, part_of, require_states
 
 
 def decide_labels(
@@ -133,7 +133,7 @@ def sample_labels(
     """
     check_seed(random_seed)
     view = view_for_table(fit, from_draws=True)
-    dimensions = [part.dimension for part in parts_of(view) if part.dimension]
+    dimensions = [part.dimension for part in require_states(view, "sample_labels") if part.dimension]
     if dimensions and dimension is None:
         raise FitError(
             "labels of several dimensions cannot be drawn together, since their joint posterior does not factor: name "

@@ -12,7 +12,7 @@ from bayesanno._core.lazy import pd, xr
 from bayesanno._core.messages import FitError, option
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.labelled import divide
-from bayesanno.fits.view import FitPart, FitView, concat_parts, parts_of, require, view_of
+from bayesanno.fits.view import FitPart, FitView, concat_parts, parts_of, require, require_states, view_of
 
 
 def label_table(fit: xr.DataTree | FitView, *, coverage: float | None = None) -> pd.DataFrame:
@@ -51,10 +51,7 @@ def label_table(fit: xr.DataTree | FitView, *, coverage: float | None = None) ->
     >>> ba.label_table(fit, coverage=0.9).query("not kept")  # doctest: +SKIP
     """
     view = view_for_table(fit)
-    parts = parts_of(view)
-    if not {part.kind for part in parts} <= {"labels", "types"}:
-        require(view, "labels", "label_table")
-    return tabulate_labels(parts, coverage)
+    return tabulate_labels(require_states(view, "label_table"), coverage)
 
 
 def tabulate_labels(parts: Sequence[FitPart], coverage: float | None = None) -> pd.DataFrame:

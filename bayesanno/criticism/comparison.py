@@ -137,13 +137,18 @@ def _check_fits(fits: Mapping[str, xr.DataTree | FitView]) -> dict[str, FitView]
     for name, view in others:
         if view.data.hash != one.data.hash:
             raise FitError(f"{first!r} and {name!r} are fits of different data: fit all models to the same")
+        if view.model.likelihood_of != one.model.likelihood_of:
+            raise FitError(
+                f"the likelihoods of {first!r} are {one.model.likelihood_of}, and those of {name!r} "
+                f"{view.model.likelihood_of}: compare fits with the same ends of the scale"
+            )
         if not np.array_equal(_weigh_items(one), _weigh_items(view)):
             raise FitError(
                 f"{first!r} and {name!r} weigh the items differently: give Pairs(weight=...) of both, or none"
             )
     for (first, one), (name, view) in combinations(views.items(), 2):
         pairs = zip(parts_of(one), parts_of(view), strict=False)
-        same_labels = (left.posterior.equals(right.posterior) for left, right in pairs)
+        same_labels = (left.probabilities.equals(right.probabilities) for left, right in pairs)
         if one.model == view.model and one.posterior.equals(view.posterior) and all(same_labels):
             raise FitError(f"{first!r} and {name!r} are the same fit: leave one of them out")
     return views

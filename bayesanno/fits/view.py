@@ -328,6 +328,12 @@ def split_data(data: Any, latents: Mapping[str, xr.Dataset]) -> list[FitPart]:
     return [FitPart(table, latents.get(dimension, xr.Dataset()), dimension) for dimension, table in tables]
 
 
+def require_states(view: FitView, who: str) -> list[FitPart]:
+    """Return the parts of a fit whose items have labels or types; otherwise as `require`."""
+    parts = parts_of(view)
+    return parts if {part.kind for part in parts} <= {"labels", "types"} else require(view, "labels", who)
+
+
 def require(view: FitView, what: PartKind, who: str) -> list[FitPart]:
     """Return the parts of a fit whose items have what a function, `who`, asks for.
 

@@ -146,6 +146,11 @@ class AnnotationModel(Fields, ABC):
         """Return the parameters that are given, or taken from the data; `build` registers them as data."""
         return {}
 
+    @property
+    def likelihood_of(self) -> str:
+        """What the likelihoods of answers are: fits are compared only if they are of the same."""
+        return "probabilities"
+
     def without_data(self) -> Self:
         """Return the model that simulates from priors alone, with no parameter taken from data."""
         return self

@@ -145,7 +145,7 @@ def _name_all(
         {name: (dims[name], value) for name, value in values.items()},
         coords={dim: list(named[dim]) for dim in sorted(used & set(named))},
     )
-    if process.state_dim != "true_class" and process.latents(design):  # gold cannot store it
+    if process.state_dim != "true_class" and process.states(design):  # gold cannot store it
         names = np.array(process.states(design), dtype=str)[state]
         truth = truth.assign_coords(item=list(design.items)).assign(state=("item", names))
     return data, truth
