@@ -211,6 +211,11 @@ class RatingData(LongTable, Described):
         return len(self.annotators)
 
     @property
+    def n_viewers(self) -> int:
+        """Number of annotators: ratings have no orders."""
+        return self.n_annotators
+
+    @property
     def width(self) -> float:
         """The width of the scale."""
         return float(self.scale[1] - self.scale[0])

@@ -18,6 +18,7 @@ from bayesanno.modeling.pairs import STRENGTH
 from bayesanno.planning.gains import AnnotatorGains, Gains, choose_utility, gain_of_truth
 from bayesanno.planning.of_fit import Budget, CandidateAnswers, find_candidates, make_budget
 from bayesanno.planning.ranking import RankingGains, explain_order
+from bayesanno.planning.values import ValueGains
 
 Target = Literal["labels", "annotators", "gold", "ranking"]
 TARGETS = get_args(Target)
@@ -47,7 +48,8 @@ def suggest_annotations(
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        A fit of annotations. If it was recalibrated, gains are those of the recalibrated labels.
+        A fit of annotations. If it was recalibrated, gains are those of the recalibrated labels. Or a fit of ratings:
+        gains are then expected decreases in the variance of the item's value (`bayesanno.planning.values`).
     n : int
         The number of answers, or of items with `target="gold"`.
     target : {"labels", "annotators", "gold", "ranking"}
@@ -79,7 +81,8 @@ def suggest_annotations(
         columns named as the sides), `annotator`, `gain` (given that the answers above are asked
         for as well), `gain_per_cost` if there are costs, `label_so_far` and `probability` (the item's label in the fit)
         and `why`. With `target="gold"` there is no annotator, and `gain` is the sum of `gain_here`, for the item's own
-        label, and `gain_elsewhere`, for all others.
+        label, and `gain_elsewhere`, for all others. Of ratings there are `value_so_far` and `sd` instead of
+        `label_so_far` and `probability`.
 
     Raises
     ------
@@ -135,14 +138,18 @@ def suggest_annotations(
     if target not in TARGETS:
         raise DataError(f"target is {target!r}: it must be one of {listed(TARGETS)}")
     rng = np.random.default_rng(random_seed)
-    pairs = require_pairs(view_of(fit)) if target == "ranking" else None
-    asked = find_candidates(fit, "suggest_annotations", rng, annotators)
+    view = view_of(fit)
+    pairs = require_pairs(view) if target == "ranking" else None
+    of_values = {latent.kind for latent in view.model.latents(view.named_data)} == {"values"}
+    if of_values and (target != "labels" or utility != "information"):
+        raise DataError("ratings are asked for to learn values: leave out target and utility")
+    asked: Any = ValueGains.of_fit(view) if of_values else find_candidates(fit, "suggest_annotations", rng, annotators)
     of_items = ~asked.is_known
     if items is not None:
         chosen = np.zeros(asked.data.n_items, dtype=bool)
         chosen[find_positions("item", items, asked.data.items)] = True
         of_items &= chosen
-    worth = choose_utility(utility, asked.states.names)
+    worth: Any = None if of_values else choose_utility(utility, asked.states.names)
     if target == "gold":
         if any(given is not None for given in (annotators, among, per_annotator, costs)):
             raise DataError(
@@ -154,8 +161,10 @@ def suggest_annotations(
     _check_enough(n, is_open, budget, asked.data.annotators)
     if target != "labels" and utility != "information":
         raise DataError(f"utility applies to labels: leave it out with {option('target', target)}")
-    gains: Gains | AnnotatorGains | RankingGains
-    if target == "labels":
+    gains: Any
+    if of_values:
+        gains = asked
+    elif target == "labels":
         gains = Gains(asked.states, worth, rng)
     elif target == "annotators":
         gains = AnnotatorGains(asked.states, asked.data.class_codes[:, None] == np.arange(asked.data.n_labels), rng)
@@ -163,10 +172,11 @@ def suggest_annotations(
         gains = RankingGains(asked.states, asked.draws[STRENGTH].values[0], rng)
     items_asked, viewers_asked, gain = _choose(gains, n, is_open, budget)
     swapped, annotators_asked = np.divmod(viewers_asked, asked.data.n_annotators)
-    table = _name_items(asked, items_asked)
+    table = asked.describe(view, items_asked) if of_values else _name_items(asked, items_asked)
     table.insert(1, "annotator", pd.Series([asked.data.annotators[j] for j in annotators_asked], dtype="str"))
     table.insert(2, "gain", gain)
-    for at, (side, names) in enumerate(show_systems(asked.data, items_asked, swapped).items()):
+    sides = {} if of_values else show_systems(asked.data, items_asked, swapped)
+    for at, (side, names) in enumerate(sides.items()):
         table.insert(1 + at, side, pd.Series(names, dtype="str"))
     if costs is not None:
         table.insert(3, "gain_per_cost", gain / budget.cost[annotators_asked])
@@ -178,7 +188,7 @@ def suggest_annotations(
     return table
 
 
-def _find_open(asked: CandidateAnswers, of_items: np.ndarray, among: pd.DataFrame | None) -> np.ndarray:
+def _find_open(asked: CandidateAnswers | ValueGains, of_items: np.ndarray, among: pd.DataFrame | None) -> np.ndarray:
     """Return which of the pairs in question have no answer yet: (item, viewer)."""
     data = asked.data
     is_open: np.ndarray = asked.find_open() & of_items[:, None]
@@ -208,7 +218,7 @@ def _check_enough(n: int, is_open: np.ndarray, budget: Budget, annotators: Seque
 
 
 def _choose(
-    gains: Gains | AnnotatorGains | RankingGains, n: int, is_open: np.ndarray, budget: Budget
+    gains: Gains | AnnotatorGains | RankingGains | ValueGains, n: int, is_open: np.ndarray, budget: Budget
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Choose pairs one after another; return their items, viewers and gains, (answer,) each."""
     who = np.arange(is_open.shape[1]) % budget.most.size  # the annotator of each viewer
