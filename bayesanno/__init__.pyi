@@ -22,6 +22,7 @@ from .agreement.behaviour import usage_table as usage_table
 from .agreement.coefficients import agreement_table as agreement_table
 from .agreement.pairs import annotator_agreement as annotator_agreement
 from .agreement.pairs import pair_table as pair_table
+from .agreement.values import rating_agreement as rating_agreement
 from .agreement.vote import majority_vote as majority_vote
 from .analysis.annotators import annotator_table as annotator_table
 from .analysis.annotators import compare_annotators as compare_annotators
