@@ -59,7 +59,7 @@ def rating_agreement(
     >>> rated = [("s1", "ada", 70), ("s1", "bo", 60), ("s2", "ada", 20), ("s2", "bo", 25), ("s3", "ada", 90)]
     >>> table = ba.rating_agreement(ba.RatingData.from_records(rated, scale=(0, 100)), random_seed=1)
     >>> table.set_index("coefficient")["value"].round(2).to_dict()
-    {'alpha': 0.95, 'ICC(1,1)': 0.94, 'ICC(1,k)': 0.97}
+    {'alpha': 0.95, 'ICC(1,1)': 0.97, 'ICC(1,k)': 0.98}
     """
     require_kind(data, RatingData, "rating_agreement")
     prob = check_resampling(ci_prob, resamples, random_seed)

@@ -275,11 +275,11 @@ def ratings(data: RatingData) -> Statistic:
     return Statistic(of, lambda x: np.bincount(np.clip(np.searchsorted(edges, x) - 1, 0, BINS - 1), minlength=BINS))
 
 
-def at_ends(data: RatingData) -> Statistic:
-    """Measure the shares of ratings at the ends of the scale, or beyond."""
+def beyond_ends(data: RatingData) -> Statistic:
+    """Measure the shares of ratings beyond the ends of the scale: a model with open ends may predict some."""
     low, high = data.scale
     return Statistic(
-        (f"{low:g}", f"{high:g}"), lambda values: np.array([(values <= low).mean(), (values >= high).mean()])
+        (f"below {low:g}", f"above {high:g}"), lambda values: np.array([(values < low).mean(), (values > high).mean()])
     )
 
 
@@ -343,14 +343,14 @@ def pair_errors(data: RatingData) -> Statistic:
 
 OF_RATINGS = {
     "ratings": ratings,
-    "at_ends": at_ends,
+    "beyond_ends": beyond_ends,
     "outliers": outliers,
     "slopes": slopes,
     "within_items": within_items,
     "pair_errors": pair_errors,
 }
 RULES = {  # the rules of findings, by the statistic that is off
-    "at_ends": "ratings-at-ends",
+    "beyond_ends": "ratings-at-ends",
     "outliers": "ratings-outliers",
     "slopes": "ratings-slopes",
     "within_items": "ratings-ambiguous",
