@@ -13,6 +13,7 @@ import bayesanno as ba
 from bayesanno.fits.view import part_of, view_of
 from bayesanno.modeling.kinds.annotations import OF_ANNOTATIONS
 from bayesanno.modeling.kinds.counts import OF_COUNTS
+from bayesanno.modeling.kinds.ratings import OF_RATINGS
 from bayesanno.report.blocks import as_text, join_ends, large_table
 from bayesanno.report.plots.style import WORDS
 from bayesanno.report.sections.findings import REPLICATES
@@ -124,7 +125,7 @@ def test_checks_are_made_when_asked_for(tiny_fit, tmp_path):
     check = ba.predictive_check(tiny_fit, replicates=REPLICATES, random_seed=tiny_fit.attrs["random_seed"]).table
     whole, parts = check[check["level"] == "total"].sort_values("p", kind="stable"), check[check["level"] == "each"]
     assert [row[0] for row in rows[: len(whole)]] == whole["statistic"].tolist()
-    assert {*OF_ANNOTATIONS, *OF_COUNTS} <= set(WORDS)
+    assert {*OF_ANNOTATIONS, *OF_COUNTS, *OF_RATINGS} <= set(WORDS)
     p = parts["p"].nsmallest(12 - len(whole)).round(3)
     assert [row[-1] for row in rows[len(whole) :]] == p.map(as_text).tolist()
     assert "How much did the prior matter?" in page

@@ -66,6 +66,14 @@ WORDS = {  # of statistics and quantities
     "pair_agreement": "agreement of two annotators",
     "rest_agreement": "agreement of an annotator with the others",
     "histogram": "items with so many successes",
+    "ratings": "ratings",
+    "beyond_ends": "shares of ratings beyond the ends",
+    "outliers": "share of outliers",
+    "slopes": "slopes of annotators",
+    "within_items": "differences of spread between items",
+    "pair_errors": "correlations of errors",
+    "at_ends": "share of ratings at the ends",
+    "sd_of_values": "standard deviation of values",
 }
 
 
