@@ -60,7 +60,7 @@ WORDS = {  # of statistics and quantities
     "weight": "share of items of a type",
     "rate": "rate of positive answers, by type",
     "positive_share": "share of positive answers",
-    "spread": "sd of the items' shares",
+    "spread": "sd over items",
     "votes_per_item": "items with so many votes for a label",
     "label_counts": "answers of an annotator with a label",
     "pair_agreement": "agreement of two annotators",
