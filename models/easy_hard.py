@@ -52,10 +52,9 @@ import numpy as np
 from bayesanno._core.fields import Positive
 from bayesanno._core.lazy import pm, pt
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.modeling.arguments import Answers, Design, Parameters, Priors
+from bayesanno.modeling.arguments import Answers, Derived, Design, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.expectation import in_proportion
-from bayesanno.modeling.latents import Derived
 from bayesanno.modeling.ops.variables import beta_by_probit
 
 

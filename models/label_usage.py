@@ -40,9 +40,8 @@ from bayesanno._core.fields import Positive
 from bayesanno._core.lazy import pm, pt
 from bayesanno.agreement.behaviour import usage_shares
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.modeling.arguments import Answers, Design, FixedParameter, Parameters, Priors
+from bayesanno.modeling.arguments import Answers, Design, FixedParameter, LatentPosterior, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.latents import LatentPosterior
 
 MIDDLE = 20.0  # the prior median of the weight of the common habit, in answers
 

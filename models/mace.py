@@ -47,12 +47,11 @@ from bayesanno._core.fields import Positive
 from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Labelled
-from bayesanno.modeling.arguments import Answers, Parameters
+from bayesanno.modeling.arguments import Answers, Derived, Parameters
 from bayesanno.modeling.class_prior import ClassPrior
 from bayesanno.modeling.expectation import Votes
 from bayesanno.modeling.findings import Finding
 from bayesanno.modeling.independent import BetaParam, ConjugateModel, DirichletParam
-from bayesanno.modeling.latents import Derived
 from bayesanno.models._habit import find_class_or_habit
 
 

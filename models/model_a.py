@@ -52,12 +52,11 @@ import numpy as np
 from bayesanno._core.fields import Positive
 from bayesanno._core.lazy import pm, pt
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.modeling.arguments import Answers, Design, FixedParameter, Parameters, Priors
+from bayesanno.modeling.arguments import NONE_OF_THESE, Answers, Derived, Design, FixedParameter, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.expectation import agreement_with_vote, in_proportion
 from bayesanno.modeling.findings import Finding, find
 from bayesanno.modeling.kinds.base import Arrays, Patterns
-from bayesanno.modeling.latents import NONE_OF_THESE, Derived
 from bayesanno.modeling.likelihood import generate_in_numpy
 from bayesanno.models._correctness.blocks import block_arrays, check_blocks, pooled_shares
 from bayesanno.models._correctness.formula import alpha_and_d, constrain_to_known, label_posterior, truth_frequency

@@ -50,10 +50,18 @@ import numpy as np
 from bayesanno._core.fields import Positive
 from bayesanno._core.lazy import pm, pt
 from bayesanno.data.dimensions import MultiAnnotationData, name_own
-from bayesanno.modeling.arguments import Dimensions, DimensionsDesign, FixedParameter, Parameters, Priors
+from bayesanno.modeling.arguments import (
+    Derived,
+    Dimensions,
+    DimensionsDesign,
+    Discrete,
+    FixedParameter,
+    LatentPosterior,
+    Parameters,
+    Priors,
+)
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.kinds.base import Arrays, Patterns
-from bayesanno.modeling.latents import Derived, Discrete, LatentPosterior
 from bayesanno.modeling.likelihood import generate_in_numpy
 from bayesanno.models._correctness import correlation as cox
 from bayesanno.models._correctness.blocks import pooled_shares

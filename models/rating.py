@@ -64,9 +64,19 @@ import numpy as np
 from bayesanno._core.fields import Positive
 from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.data.ratings import RatingData
-from bayesanno.modeling.arguments import FixedParameter, Parameters, Priors, RatingDesign, Ratings
+from bayesanno.modeling.arguments import (
+    Continuous,
+    Derived,
+    FixedParameter,
+    Latent,
+    LatentPosterior,
+    Number,
+    Parameters,
+    Priors,
+    RatingDesign,
+    Ratings,
+)
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.latents import Continuous, Derived, Latent, LatentPosterior, Number
 from bayesanno.modeling.ops.variables import centre_by, normal_around
 
 DF = 4  # degrees of freedom of noise="student"

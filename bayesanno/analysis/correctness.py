@@ -10,7 +10,7 @@ from bayesanno._core.lazy import pd, xr
 from bayesanno._core.messages import FitError
 from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import FitView, find_positions, part_of
-from bayesanno.modeling.latents import NONE_OF_THESE, PROBABILITY
+from bayesanno.modeling.arguments import NONE_OF_THESE, PROBABILITY
 
 
 def correctness_table(

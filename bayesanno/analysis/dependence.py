@@ -25,7 +25,7 @@ from bayesanno.data.labelled import divide
 from bayesanno.fits.view import FitPart, FitView, part_of
 from bayesanno.inference.diagnosis.measures import count_independent
 from bayesanno.inference.diagnosis.residuals import MatchedErrors, add_up, correlate_sums, error_chances, match_errors
-from bayesanno.modeling.latents import require_latents
+from bayesanno.modeling.arguments import require_latents
 from bayesanno.simulation.quantities import ModelDraws
 
 Truth = Literal["gold", "posterior"]

@@ -15,7 +15,7 @@ from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import FitView, part_of
 from bayesanno.io.write import Labels, Tasks, find_writer, read_tasks, write_records
-from bayesanno.modeling.latents import require_latents
+from bayesanno.modeling.arguments import require_latents
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import read_numbers
 from bayesanno.fits.view import FitPart, FitView, concat_parts, part_of, parts_of
+from bayesanno.modeling.arguments import data_of_latent, require_latents
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.latents import data_of_latent, require_latents
 
 LOSSES = {"absolute": 1, "squared": 2}  # the power of the distance of two grades
 ROUNDED = 1e-9  # rounding error allowed in a sum of probabilities

@@ -42,8 +42,8 @@ from bayesanno.fits.view import ADJUSTMENT, RECALIBRATION, FitPart, FitView, par
 from bayesanno.graph.functions import stack_samples
 from bayesanno.inference.diagnosis.findings import read_findings
 from bayesanno.inference.tempering import temperings_of
+from bayesanno.modeling.arguments import MEAN, require_latents
 from bayesanno.modeling.class_prior import class_prior_of, column_of
-from bayesanno.modeling.latents import MEAN, require_latents
 from bayesanno.modeling.posterior import compile_formula, draw_codes
 
 

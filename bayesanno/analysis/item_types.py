@@ -10,8 +10,8 @@ from bayesanno._core.messages import FitError
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import FitView, view_of
+from bayesanno.modeling.arguments import ITEM_TYPE
 from bayesanno.modeling.item_types import ItemTypeModel
-from bayesanno.modeling.latents import ITEM_TYPE
 from bayesanno.modeling.posterior import compile_formula
 
 

@@ -19,7 +19,7 @@ from bayesanno.agreement.noise import bound_count
 from bayesanno.agreement.vote import disagreed_items, shared_items
 from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import FitView, parts_of
-from bayesanno.modeling.latents import HARD
+from bayesanno.modeling.arguments import HARD
 from bayesanno.modeling.posterior import compile_formula
 
 MAX_CELLS = 2**21  # complex numbers in memory at a time

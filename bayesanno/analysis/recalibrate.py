@@ -67,8 +67,8 @@ from bayesanno.inference.tempering import (
     temperings_of,
 )
 from bayesanno.io.beside import read_known, understand_winners
+from bayesanno.modeling.arguments import PROBABILITY, require_latents
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.latents import PROBABILITY, require_latents
 from bayesanno.modeling.posterior import average_logs, compile_formula, draw_codes
 
 SIZE_PRIOR = (-float(np.log(2.0)), 1.25)  # mean and standard deviation of log(T / s)

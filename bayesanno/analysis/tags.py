@@ -15,8 +15,8 @@ from bayesanno._core.lazy import pd, xr
 from bayesanno._core.messages import DataError, FitError, listed, option
 from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import FitView, parts_of
+from bayesanno.modeling.arguments import data_of_latent, require_latents
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.latents import data_of_latent, require_latents
 
 _BEGIN, _INSIDE, _OUTSIDE = "B-", "I-", "O"
 _TOKEN = re.compile(r"(.*)/(\d+)", re.DOTALL)

@@ -19,7 +19,7 @@ from bayesanno._core.validate import check_at_least
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import Fit, FitPart, concat_parts, require
-from bayesanno.modeling.latents import QUANTILE, interval_of, require_latents
+from bayesanno.modeling.arguments import QUANTILE, interval_of, require_latents
 
 
 def value_table(fit: Fit, *, ci_prob: float | None = None) -> pd.DataFrame:

@@ -23,7 +23,7 @@ from bayesanno.inference.methods import choose_method
 from bayesanno.inference.sampling.starts import check_initvals
 from bayesanno.inference.settings import NUTSSettings
 from bayesanno.io.beside import OF_FILES, read_known
-from bayesanno.modeling.latents import require_latents
+from bayesanno.modeling.arguments import require_latents
 
 DASK_HELP = (
     "Read DATA, a folder of Parquet files, on a Dask cluster: local (this machine's cores), or the address of a "

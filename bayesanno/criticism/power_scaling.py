@@ -35,7 +35,7 @@ from bayesanno.analysis.parameters import require_draws
 from bayesanno.analysis.views import view_for_table
 from bayesanno.criticism.sbc import gives_labels
 from bayesanno.fits.view import FitView
-from bayesanno.modeling.latents import Discrete, require_latents
+from bayesanno.modeling.arguments import Discrete, require_latents
 from bayesanno.modeling.posterior import compile_formula
 from bayesanno.simulation.quantities import ACCURACY, CLASS_SHARE, ModelDraws, class_shares, describe_annotators
 

@@ -19,11 +19,11 @@ from bayesanno._core.messages import DataError, FitError, counted, show_rows
 from bayesanno._core.validate import check_at_least, check_seed
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.data.described import require_kind
+from bayesanno.modeling.arguments import Discrete
 from bayesanno.modeling.base import AnnotationModel, require_data
 from bayesanno.modeling.item_types import ItemTypeModel
 from bayesanno.modeling.kinds import Data, kind_of
 from bayesanno.modeling.kinds.base import AnswerTable
-from bayesanno.modeling.latents import Discrete
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation import quantities as of_annotators
 from bayesanno.simulation.quantities import draws_of_prior, replicate

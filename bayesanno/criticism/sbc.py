@@ -60,13 +60,13 @@ from bayesanno.criticism.prior import require_own_prior
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.view import FitView, view_of
 from bayesanno.graph.functions import add_deterministics, keep, stack_samples
-from bayesanno.inference.diagnosis.modes import chains_are_apart
+from bayesanno.inference.diagnosis.findings import chains_are_apart
 from bayesanno.inference.fit import fit
 from bayesanno.inference.relabelling import permute_classes
 from bayesanno.inference.split import combine_modes
+from bayesanno.modeling.arguments import Discrete
 from bayesanno.modeling.base import AnnotationModel, require_data
 from bayesanno.modeling.kinds import Data
-from bayesanno.modeling.latents import Discrete
 from bayesanno.modeling.posterior import compile_formula
 from bayesanno.modeling.registry import get_model
 from bayesanno.simulation.quantities import says_labels

@@ -26,8 +26,8 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.fits.storage import load, save
 from bayesanno.fits.view import part_of, view_of
 from bayesanno.inference.methods import choose_method
+from bayesanno.modeling.arguments import require_latents
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.latents import require_latents
 from bayesanno.modeling.registry import get_model
 
 DIAGNOSTICS = ("max_rhat", "min_ess_bulk", "divergences")

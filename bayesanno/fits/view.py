@@ -32,9 +32,7 @@ from bayesanno.fits.storage import (
     require_tree,
     totals_of,
 )
-from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.kinds import kind_of
-from bayesanno.modeling.latents import (
+from bayesanno.modeling.arguments import (
     CORRECT,
     ENTROPY,
     LABEL_PROBABILITY,
@@ -45,6 +43,8 @@ from bayesanno.modeling.latents import (
     measure_entropy,
     require_latents,
 )
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.kinds import kind_of
 
 LATENT = "latent"  # the group with the model's posterior of items
 LABELS = "labels"  # the group with adjusted or recalibrated probabilities of labels

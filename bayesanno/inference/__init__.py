@@ -25,8 +25,7 @@
                tempering.check_labels         what `tempering.adjust` would do with the labels
                assemble.find                  the findings, of whose warnings it returns those that are new
                diagnosis/findings             one list of all that was found, of the rules in modeling/rules.toml: of
-                                              the design, of annotators at chance, by known labels; of modes in
-                                              diagnosis/modes
+                                              the design, of modes, of annotators at chance, by known labels
 
 Functions that make another fit from a fit, by `assemble.assemble`, which does steps 4 and 5 for draws that are there:
 

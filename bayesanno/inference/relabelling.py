@@ -50,7 +50,7 @@ from bayesanno._core.lazy import xr
 from bayesanno._core.messages import FitError
 from bayesanno._core.validate import check_choice
 from bayesanno.fits.view import FitView
-from bayesanno.modeling.latents import Discrete
+from bayesanno.modeling.arguments import Discrete
 from bayesanno.modeling.posterior import compile_formula
 
 Rule = Literal["accuracy", "weighted", "stephens", "pivot"]

@@ -27,13 +27,22 @@ from bayesanno._core.messages import BayesannoError, DataError, ModelError, list
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
 from bayesanno.graph.functions import BY_NUMPY
-from bayesanno.modeling.arguments import LOG_CLASS, FixedParameter, Parameters, Priors
+from bayesanno.modeling.arguments import (
+    LOG_CLASS,
+    Derived,
+    Discrete,
+    FixedParameter,
+    Latent,
+    LatentPosterior,
+    Parameters,
+    Priors,
+    subtract_total,
+)
 from bayesanno.modeling.chance import scale_accuracy
 from bayesanno.modeling.class_prior import PREVALENCE, ClassPrior, class_prior_of, terms_of
 from bayesanno.modeling.columns import Columns  # noqa: F401 -- terms are known by their names
 from bayesanno.modeling.findings import Finding
 from bayesanno.modeling.kinds.base import CLASS_ROW, Arrays, Patterns
-from bayesanno.modeling.latents import Derived, Discrete, Latent, LatentPosterior, subtract_total
 from bayesanno.modeling.likelihood import index_arrays, observe, patterns_of
 from bayesanno.modeling.own_models import check_own_model, is_own, name_method
 from bayesanno.modeling.pairs import Pairs  # noqa: F401

@@ -14,12 +14,11 @@ import numpy as np
 from bayesanno._core.lazy import pm, pt, xr
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.graph.flat import as_size
-from bayesanno.modeling.arguments import Answers, Design, Parameters
+from bayesanno.modeling.arguments import DIFFICULTY, Answers, Derived, Design, Parameters
 from bayesanno.modeling.chance import scale_confusion
 from bayesanno.modeling.expectation import in_proportion, votes_of
 from bayesanno.modeling.findings import Finding, check
 from bayesanno.modeling.item_effects import ItemEffectModel, quadrature_nodes
-from bayesanno.modeling.latents import DIFFICULTY, Derived
 
 BIN = 0.25  # the width of the bins of the posterior of a difficulty
 FARTHEST = 8.0  # the centre of the last bin, which includes everything beyond

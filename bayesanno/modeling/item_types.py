@@ -15,10 +15,9 @@ from bayesanno._core.lazy import pm, pt, xr
 from bayesanno._core.messages import DataError
 from bayesanno.data.counts import CountData
 from bayesanno.graph.flat import as_size
-from bayesanno.modeling.arguments import Counts, FixedParameter, Parameters, Priors
+from bayesanno.modeling.arguments import ITEM_TYPE, Counts, Derived, FixedParameter, Parameters, Priors
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.findings import Finding, check
-from bayesanno.modeling.latents import ITEM_TYPE, Derived
 
 RARE = 0.05  # a type with a smaller share of the items is hardly needed,
 CLOSE = 0.05  # as is one of two types whose rates differ by less

@@ -12,10 +12,9 @@ from typing import Any
 from bayesanno._core.lazy import pm, pt
 from bayesanno._core.messages import BayesannoError, ModelError, listed, name_error
 from bayesanno.graph.functions import BY_NUMPY
-from bayesanno.modeling.arguments import Parameters
+from bayesanno.modeling.arguments import Discrete, Parameters
 from bayesanno.modeling.kinds import kind_of
 from bayesanno.modeling.kinds.base import Arrays
-from bayesanno.modeling.latents import Discrete
 from bayesanno.modeling.likelihood import declared_parameters
 
 

@@ -28,23 +28,23 @@ from bayesanno._core.chains import measure_mcse
 from bayesanno._core.lazy import pt, xr
 from bayesanno._core.messages import FitError
 from bayesanno.graph.functions import Function, compile_once, stack_samples
-from bayesanno.modeling.arguments import Parameters
-from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.class_prior import weights_of, with_log_class
-from bayesanno.modeling.kinds import Data, kind_of
-from bayesanno.modeling.kinds.base import LEVEL_OF_DRAW, ArrayName, Arrays, Patterns, slice_patterns
-from bayesanno.modeling.latents import (
+from bayesanno.modeling.arguments import (
     ENTROPY,
     LOG_PROBABILITY,
     PROBABILITY,
     PROBABILITY_MCSE,
     Continuous,
     Discrete,
+    Parameters,
     average_numbers,
     data_of_latent,
     measure_entropy,
     spread_levels,
 )  # fmt: skip
+from bayesanno.modeling.base import AnnotationModel
+from bayesanno.modeling.class_prior import weights_of, with_log_class
+from bayesanno.modeling.kinds import Data, kind_of
+from bayesanno.modeling.kinds.base import LEVEL_OF_DRAW, ArrayName, Arrays, Patterns, slice_patterns
 from bayesanno.modeling.likelihood import index_arrays, patterns_of
 
 Reading = tuple[str, str]  # what is read off: the name of the latent, and what it is

@@ -12,10 +12,9 @@ import numpy as np
 
 from bayesanno._core.lazy import pt
 from bayesanno.graph.functions import BY_NUMPY
-from bayesanno.modeling.arguments import Parameters
+from bayesanno.modeling.arguments import Discrete, Parameters
 from bayesanno.modeling.class_prior import PREVALENCE, class_prior_of, without_items
 from bayesanno.modeling.kinds import Data, kind_of
-from bayesanno.modeling.latents import Discrete
 from bayesanno.modeling.likelihood import declared_parameters, index_arrays, patterns_of
 
 MOST_ARGUMENTS = 2  # of a distribution in a formula: further ones of our own distributions say how it is sampled

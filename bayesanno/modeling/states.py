@@ -22,10 +22,10 @@ import numpy as np
 from bayesanno._core.lazy import xr
 from bayesanno._core.messages import FitError
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.modeling.arguments import Discrete
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import log_classes_of_items, without_items
 from bayesanno.modeling.item_effects import ItemEffectModel, answers_by_node, number_of_nodes
-from bayesanno.modeling.latents import Discrete
 from bayesanno.modeling.posterior import compile_formula, take_draws
 
 MOST_DRAWS = 2000  # of a posterior, evenly spaced; and nodes times draws, if that leaves at least LEAST_DRAWS

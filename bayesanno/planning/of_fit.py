@@ -34,7 +34,7 @@ from bayesanno.fits.view import ADJUSTMENT, RECALIBRATION, FitView, find_positio
 from bayesanno.inference.diagnosis.findings import is_misfit
 from bayesanno.inference.diagnosis.measures import count_independent
 from bayesanno.inference.tempering import temperings_of
-from bayesanno.modeling.latents import PROBABILITY
+from bayesanno.modeling.arguments import PROBABILITY
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.modeling.states import StatesAndAnswers, find_states
 

@@ -18,7 +18,7 @@ import numpy as np
 from bayesanno._core.lazy import pd
 from bayesanno._core.messages import counted
 from bayesanno.fits.view import FitView, require
-from bayesanno.modeling.latents import MEAN, SD
+from bayesanno.modeling.arguments import MEAN, SD
 from bayesanno.modeling.posterior import compile_formula, take_draws
 
 MOST_DRAWS = 400

@@ -17,9 +17,8 @@ from bayesanno._core.lazy import pt
 from bayesanno._core.messages import DataError
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.dimensions import MultiAnnotationData, name_own
-from bayesanno.modeling.arguments import Answers, Dimensions, Parameters
+from bayesanno.modeling.arguments import Answers, Dimensions, Parameters, subtract_total
 from bayesanno.modeling.base import AnnotationModel
-from bayesanno.modeling.latents import subtract_total
 from bayesanno.models._correctness.blocks import check_blocks
 
 type Pair = tuple[int, int]

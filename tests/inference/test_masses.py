@@ -11,7 +11,7 @@ import xarray as xr
 
 import bayesanno as ba
 from bayesanno.graph.density import Density
-from bayesanno.inference.diagnosis.modes import APART
+from bayesanno.inference.diagnosis.findings import APART
 from bayesanno.inference.modes.record import find_equal_chains
 from bayesanno.inference.modes.search import LogDensity, search, weigh
 from bayesanno.inference.sampling.starts import choose_places

@@ -11,7 +11,7 @@ import pytest
 import bayesanno as ba
 from bayesanno.fits.view import view_of
 from bayesanno.graph.density import compile_graph
-from bayesanno.inference.diagnosis.modes import find_in_modes
+from bayesanno.inference.diagnosis.findings import find_in_modes
 from bayesanno.inference.modes.record import find_chain_modes, place_chains
 from bayesanno.inference.modes.search import (
     LogDensity,

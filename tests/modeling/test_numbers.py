@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from bayesanno.modeling.latents import LEVELS, average_numbers, interval_of, spread_levels
+from bayesanno.modeling.arguments import LEVELS, average_numbers, interval_of, spread_levels
 
 
 def quantiles_of(mean, sd):

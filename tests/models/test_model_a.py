@@ -13,7 +13,7 @@ import pytest
 import bayesanno as ba
 from bayesanno import AnnotationData
 from bayesanno._core.messages import DataError, FitError
-from bayesanno.modeling.latents import NONE_OF_THESE
+from bayesanno.modeling.arguments import NONE_OF_THESE
 from bayesanno.modeling.posterior import recover
 from bayesanno.models._correctness import process
 from bayesanno.models.model_a import ModelA

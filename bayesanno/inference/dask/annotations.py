@@ -54,10 +54,10 @@ from bayesanno.io.partitioned import (
     require_dask,
     spell_labels,
 )
+from bayesanno.modeling.arguments import ENTROPY, LOG_PROBABILITY, PROBABILITY, measure_entropy
 from bayesanno.modeling.expectation import AddsUp, PatternBlock, make_blocks, read_log_posterior
 from bayesanno.modeling.findings import Finding
 from bayesanno.modeling.kinds.annotations import find_in_links
-from bayesanno.modeling.latents import ENTROPY, LOG_PROBABILITY, PROBABILITY, measure_entropy
 
 if TYPE_CHECKING:
     from dask.distributed import Client, Future

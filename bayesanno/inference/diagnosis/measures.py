@@ -16,7 +16,7 @@ from bayesanno._core.chains import DIAGNOSTICS, measure_mixing
 from bayesanno._core.intervals import choose_prob
 from bayesanno._core.lazy import xr
 from bayesanno.inference.diagnosis.thresholds import MAX_RHAT, MIN_ESS
-from bayesanno.modeling.latents import ITEM_TYPE
+from bayesanno.modeling.arguments import ITEM_TYPE
 
 ROUNDING = 1e-9  # nats between equal log densities
 MIN_DRAWS_TAIL = 30  # a fifth of them is the tail, and with fewer than six ArviZ has no Pareto k

@@ -48,10 +48,10 @@ from bayesanno.inference.diagnosis.residuals import (
     match_errors,
     measure_error_correlation,
 )
+from bayesanno.modeling.arguments import PROBABILITY
 from bayesanno.modeling.findings import threshold_of
 from bayesanno.modeling.kinds import kind_of
 from bayesanno.modeling.kinds.base import AnswerTable, Statistic, measure_distance
-from bayesanno.modeling.latents import PROBABILITY
 from bayesanno.modeling.posterior import take_draws
 from bayesanno.simulation.quantities import ModelDraws, ask, replicate, says_labels
 

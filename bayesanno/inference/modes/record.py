@@ -2,7 +2,7 @@
 
 If several modes were found before sampling, each chain belongs to the mode uphill of its draws. If that is unknown for
 some chain, or there was no search, chains are compared with each other. Modes between which chains cross, or whose
-chains agree within Monte Carlo error, count as one. `bayesanno.inference.diagnosis.modes` explains what the record
+chains agree within Monte Carlo error, count as one. `bayesanno.inference.diagnosis.findings` explains what the record
 means for the posterior.
 
 The invariant: a mode has a `probability` only if all modes were weighed, by importance sampling, or all those that
@@ -34,7 +34,7 @@ from bayesanno._core.messages import FitError
 from bayesanno.fits.view import FitView
 from bayesanno.graph.density import Density
 from bayesanno.graph.functions import add_deterministics, as_chains, unconstrain
-from bayesanno.inference.diagnosis.modes import chains_agree, modes_found
+from bayesanno.inference.diagnosis.findings import chains_agree, modes_found
 from bayesanno.inference.diagnosis.thresholds import LEAST_PROBABILITY, UNLIKELY
 from bayesanno.inference.modes.bridge import TAILS, estimate_log_integral, find_covariance
 from bayesanno.inference.modes.search import (

@@ -36,7 +36,16 @@ from bayesanno.data.patterns import (
     match_answers,
 )
 from bayesanno.graph.flat import as_size
-from bayesanno.modeling.arguments import Answers, Design, Orders
+from bayesanno.modeling.arguments import (
+    DIFFICULTY_MEAN,
+    HARD,
+    LABEL_PROBABILITY,
+    PROBABILITY,
+    Answers,
+    Design,
+    Orders,
+    measure_entropy,
+)
 from bayesanno.modeling.findings import Finding, check, find, threshold_of
 from bayesanno.modeling.kinds.base import (
     CONTROL,
@@ -54,7 +63,6 @@ from bayesanno.modeling.kinds.base import (
     Statistic,
     measure_by,
 )  # fmt: skip
-from bayesanno.modeling.latents import DIFFICULTY_MEAN, HARD, LABEL_PROBABILITY, PROBABILITY, measure_entropy
 
 RESPONSE = ArrayName("label")  # the observed values
 SWAPPED, KEPT_SWAPPED = "annotation_swapped", "kept_swapped"  # roles

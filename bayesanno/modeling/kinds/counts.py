@@ -13,7 +13,7 @@ from bayesanno._core.messages import counted
 from bayesanno.data.counts import CountData
 from bayesanno.data.designs import make_count_design
 from bayesanno.data.patterns import find_joint_patterns
-from bayesanno.modeling.arguments import CountDesign, Counts
+from bayesanno.modeling.arguments import HARD, CountDesign, Counts
 from bayesanno.modeling.kinds.annotations import (
     AnnotationKind,
     last_of_two,
@@ -33,7 +33,6 @@ from bayesanno.modeling.kinds.base import (
     Statistic,
     measure_by,
 )  # fmt: skip
-from bayesanno.modeling.latents import HARD
 
 SUCCESSES, TRIALS = ArrayName("positive"), ArrayName("trials")
 _OF_ANSWERS = ("annotator", "label", "labels", "unsure", "missing", "strip", "ignore_case", "same")

@@ -14,7 +14,7 @@ from bayesanno.data.designs import make_design
 from bayesanno.data.labelled import divide
 from bayesanno.data.patterns import Layout, link_annotators, match_answers
 from bayesanno.data.ratings import RatingData
-from bayesanno.modeling.arguments import RatingDesign, Ratings
+from bayesanno.modeling.arguments import MEAN, SD, RatingDesign, Ratings
 from bayesanno.modeling.findings import Finding
 from bayesanno.modeling.kinds.annotations import (
     COLUMNS,
@@ -42,7 +42,6 @@ from bayesanno.modeling.kinds.base import (
     measure_by,
 )
 from bayesanno.modeling.kinds.counts import OF_COMPARISONS
-from bayesanno.modeling.latents import MEAN, SD
 
 RATING, KNOWN = ArrayName("rating"), ArrayName("known_value")
 BINS = 10  # of the scale, in the histogram of ratings

@@ -15,7 +15,7 @@ from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.labels import bound_accuracy, coverage_table, measure_coverage
 from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import Fit, part_of
-from bayesanno.modeling.latents import measure_entropy
+from bayesanno.modeling.arguments import measure_entropy
 from bayesanno.planning.progress import Measure
 from bayesanno.report.plots import style
 

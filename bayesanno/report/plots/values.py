@@ -13,7 +13,7 @@ from bayesanno.analysis.annotators import annotator_table
 from bayesanno.analysis.values import value_table
 from bayesanno.analysis.views import view_for_table
 from bayesanno.fits.view import Fit
-from bayesanno.modeling.latents import require_latents
+from bayesanno.modeling.arguments import require_latents
 from bayesanno.report.plots import style
 
 MOST_VALUES = 60  # items that are drawn: of more, those at equal distances in the order of their values

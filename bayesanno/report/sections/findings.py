@@ -22,8 +22,7 @@ from bayesanno.criticism.power_scaling import THRESHOLD, power_scaling_table
 from bayesanno.criticism.predictive import PredictiveCheck, predictive_check
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.view import FitPart, FitView, parts_of
-from bayesanno.inference.diagnosis.findings import MISFIT, SHARED, WRONG, read_findings
-from bayesanno.inference.diagnosis.modes import modes_found
+from bayesanno.inference.diagnosis.findings import MISFIT, SHARED, WRONG, modes_found, read_findings
 from bayesanno.io.check import explain_alike
 from bayesanno.modeling.class_prior import class_prior_of
 from bayesanno.modeling.findings import Finding, threshold_of
