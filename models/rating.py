@@ -1,8 +1,5 @@
 """Ratings on a scale: a true value of each item, which annotators report with a bias, a slope and noise of their own.
 
-Use for sliders (0-100), mean opinion scores, magnitude estimates and other numbers with at least a dozen values.  For
-fewer, ordered grades, use `ordinal_dawid_skene`.
-
 Generative process.
 
     truth_i   ~ Normal(mean, spread)                                               the true value of item i
@@ -41,8 +38,9 @@ Identifiability.  With origin="panel", biases sum to 0 and slopes have mean 1: t
 annotators, and a bias that all share cannot be seen.  With origin="population" they are those of all annotators that
 might have been asked, and the common bias of this panel is a part of what is uncertain.
 
-Use when annotators are lenient or strict, careful or careless, or have rated different items.  Avoid with one rating of
-each item, where the noise cannot be told from the spread of true values.
+Use when numbers with at least a dozen values were given: sliders (0-100), mean opinion scores, magnitude estimates; and
+annotators are lenient or strict, careful or careless, or have rated different items.  Avoid with fewer, ordered grades
+(ordinal_dawid_skene), and with one rating of each item, where the noise cannot be told from the spread of true values.
 
 References.
     Z. Li and C. G. Bampis (2017), Recover subjective quality scores from noisy measurements, Data Compression
@@ -186,7 +184,7 @@ class Rating(AnnotationModel):
         pm.Deterministic("reliability", signal / pt.sqrt(signal**2 + sd**2), dims="annotator")
 
     def generate(self, design: RatingDesign, p: Parameters) -> tuple[pt.TensorVariable, pt.TensorVariable]:
-        drawn = pm.Normal.dist(p.mean, p.spread, shape=(design.n_items,))
+        drawn = pm.Normal.dist(p.mean, p.spread, shape=(design.n_items,), name="value")
         truth = pt.switch(pt.isinf(design.known), drawn, design.known)
         who, item = design.annotator, design.item
         location = p.mean + p.bias[who] + self._slope(p)[who] * (truth[item] - p.mean)

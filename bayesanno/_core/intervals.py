@@ -104,7 +104,7 @@ def bound_proportion(successes: np.ndarray, trials: np.ndarray, ci_prob: float) 
     >>> np.allclose([low[1], high[1]], binomtest(7, 9).proportion_ci(0.89, "wilson"))
     True
     >>> low.round(3).tolist(), high.round(3).tolist()
-    ([0.0, 0.508, nan], [0.221, 0.923, nan])
+    ([0.0, 0.511, nan], [0.221, 0.921, nan])
     """
     from scipy.special import ndtri  # scipy.stats takes long to be imported
 

@@ -162,7 +162,7 @@ def estimate_chance_agreement(data: AnnotationData) -> float:
     --------
     >>> from bayesanno import read_annotations
     >>> round(estimate_chance_agreement(read_annotations("@crowd")), 4)
-    0.0313
+    0.0325
     """
     data = require_once(data, "estimate_chance_agreement")
     coins = estimate_coins(data)
@@ -186,7 +186,7 @@ def count_disagreement(data: AnnotationData) -> Disagreement:
     >>> from bayesanno import read_annotations
     >>> found = count_disagreement(read_annotations("@crowd"))
     >>> found.n, found.d
-    (300, 251)
+    (300, 247)
     """
     data = require_once(data, "count_disagreement")
     shared = shared_items(data.votes)  # (item,)

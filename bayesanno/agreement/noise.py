@@ -169,7 +169,7 @@ def bound_noise_of(
     >>> import bayesanno as ba
     >>> bound = bound_noise_of(ba.read_annotations("@crowd"))
     >>> bound.n, bound.d, bound.t0
-    (300, 251, 264)
+    (300, 247, 260)
     """
     require_kind(data, AnnotationData, "bound_noise_of")
     found = count_disagreement(data)

@@ -17,6 +17,7 @@ from bayesanno._core.lazy import pd
 from bayesanno._core.messages import DataError, as_names, counted, listed, nearest, option
 from bayesanno.data.columns import hash_columns
 from bayesanno.data.described import Described, freeze
+from bayesanno.data.frame import as_text, collect_fields, lay_out_long, place_of
 from bayesanno.data.labelled import NO_ANNOTATION, Codes, LongTable, find_codes
 
 FEW = 8  # different ratings: fewer are grades
@@ -164,7 +165,6 @@ class RatingData(LongTable, Described):
         >>> RatingData.from_frame(data.to_frame()).hash == data.hash
         True
         """
-        from bayesanno.data.frame import as_text, collect_fields, place_of
 
         def read(cell: str, role: str) -> float:
             with suppress(ValueError):
@@ -280,8 +280,6 @@ class RatingData(LongTable, Described):
         The columns are item, annotator, label, which is the rating, gold and control if any is known, and the columns
         of items and annotators. Items and annotators without ratings have no row.
         """
-        from bayesanno.data.frame import lay_out_long
-
         answers = {"label": self.value}
         for column, given in (("gold", self.gold), ("control", self.controls)):
             if given:

@@ -74,8 +74,9 @@ def simulate(
     values |= given | _draw_given(graph, [one for one in graph.free_RVs if one.name not in given], given, rng)
     taken = _read_by_process(process, design, graph)
     free = {variable.name: values[variable.name] for variable in graph.free_RVs}
-    values |= _draw_given(graph, [one for one in graph.deterministics if one in taken], free, rng=None)
-    symbols = put_together(process, design, {name: as_data(value) for name, value in values.items()})
+    derived = _draw_given(graph, graph.deterministics, free, rng=None)
+    symbols = put_together(process, design, {name: as_data(value) for name, value in (values | derived).items()})
+    values |= {one.name: derived[one.name] for one in graph.deterministics if one in taken}
     reseed_rngs(list(collect_default_updates(symbols)), int(rng.integers(2**30)))  # as pm.draw does
     state, label = compile_once([], symbols)()
     return _name_all(process, design, graph, values, state, label)

@@ -165,7 +165,7 @@ def test_several_dimensions_have_the_statistics_of_each(rng):
 @pytest.mark.parametrize(
     ("records", "without", "match"),
     [
-        ([("s1", "ada", "no"), ("s2", "bo", "yes")], {"unanimous"}, "two annotations"),
+        ([("s1", "ada", "no"), ("s2", "bo", "yes")], {"unanimous"}, "answers by two annotators"),
         ([("s1", "ada", "no"), ("s1", "ada", "yes"), ("s2", "bo", "no")], set(), "answers of two annotators"),
     ],
 )

@@ -28,6 +28,10 @@ def random_data(model, rng, items=8, annotators=4, labels=3, each=5):
     if model.data_class is ba.CountData:
         trials = np.full(items, each)
         return ba.CountData(items=[f"s{i}" for i in range(items)], successes=rng.integers(0, trials + 1), trials=trials)
+    if model.data_class is ba.RatingData:
+        one = annotations(rng, items, annotators, 2)
+        names = {name: getattr(one, name) for name in ("item", "annotator", "items", "annotators")}
+        return ba.RatingData(value=rng.uniform(1, 99, one.n_annotations), scale=(0, 100), **names)
     if model.data_class is ba.MultiAnnotationData:
         parts = {name: annotations(rng, items, annotators, labels) for name in ("evidence", "polarity")}
         return ba.MultiAnnotationData(by_dimension=parts)
@@ -66,8 +70,8 @@ class TestZoo:
 
     def test_other_numbers_of_labels_are_the_same_graph(self, name, rng):
         model = ba.get_model(name)
-        if model.data_class is ba.CountData or model.two_labels:
-            pytest.skip("labels are two")
+        if model.data_class in (ba.CountData, ba.RatingData) or model.two_labels:
+            pytest.skip("labels are two, or there are none")
         data = (
             random_data(model, rng, labels=n, annotators=10) for n in (FEWEST.get(name, 2), 4)
         )  # enough for one way to sample

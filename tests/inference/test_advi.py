@@ -10,7 +10,15 @@ import scipy.stats
 from bayesanno._core.messages import FitError
 from bayesanno.graph.density import compile_graph
 from bayesanno.inference.sampling import advi
-from bayesanno.inference.sampling.advi import ROUND, TRIES, ADVISettings, Normal, _climb, _draw_where_dense, approximate
+from bayesanno.inference.sampling.advi import (
+    ROUND,
+    TRIES,
+    ADVISettings,
+    Normal,
+    _ascend,
+    _draw_where_dense,
+    approximate,
+)
 from bayesanno.inference.sampling.starts import start_near
 
 MEAN, COVARIANCE = np.array([1.0, -2.0]), np.array([[1.0, 0.8], [0.8, 2.0]])
@@ -56,13 +64,13 @@ def test_densities_and_slopes_are_those_of_the_evidence_bound_through_the_draw(n
 
 def test_the_nearest_normal_is_found(rng):
     normal, error = Normal(np.zeros(2), np.ones(2)), 4 / np.sqrt(ROUND)  # of a mean of so many, in standard deviations
-    done, converged = _climb(NormalDensity(), normal, 1e-2, 20_000, rng, "ADVI", progressbar=False)
+    done, converged = _ascend(NormalDensity(), normal, 1e-2, 20_000, rng, "ADVI", progressbar=False)
     assert converged
     assert done < 20_000
     np.testing.assert_array_less(abs(normal.mean - MEAN), error * INDEPENDENT)
     np.testing.assert_allclose(normal.sd, INDEPENDENT, rtol=error)
     whole = Normal(normal.mean, np.diag(normal.sd))
-    _climb(NormalDensity(), whole, 1e-3, 20_000, rng, "ADVI", progressbar=False)
+    _ascend(NormalDensity(), whole, 1e-3, 20_000, rng, "ADVI", progressbar=False)
     factor = whole.below + np.diag(whole.sd)
     np.testing.assert_allclose(factor @ factor.T, COVARIANCE, rtol=0.01)  # without noise at the end
 
@@ -72,7 +80,7 @@ def test_the_end_is_the_mean_of_the_last_round(steps, of_last, normal, rng, monk
     monkeypatch.setattr(advi, "ROUND", 4)
     seen, up = [], advi.Adam.up
     monkeypatch.setattr(advi.Adam, "up", lambda self, slopes: up(self, slopes) or seen.append(deepcopy(self.numbers)))
-    assert _climb(NormalDensity(), normal, 1e-2, steps, rng, "ADVI", progressbar=False) == (steps, False)
+    assert _ascend(NormalDensity(), normal, 1e-2, steps, rng, "ADVI", progressbar=False) == (steps, False)
     assert len(seen) == steps
     for number, *visited in zip(normal.numbers, *seen[-of_last:], strict=True):
         np.testing.assert_allclose(number, np.mean(visited, axis=0), rtol=1e-12)

@@ -14,6 +14,7 @@ import bayesanno as ba
 from bayesanno.fits.view import view_of
 from bayesanno.inference.diagnosis.findings import (
     COLUMNS,
+    OF_RATINGS,
     find_before,
     find_in_diagnostics,
     read_findings,
@@ -126,6 +127,13 @@ DIAGNOSED = {  # by code: diagnostics in which it is found, and others in which 
         answers(statistics={"unanimous": {"spread": 4.0, "p": 0.0099}, "label_counts": {"spread": 1.0, "p": 0.5}}),
         answers(statistics={"unanimous": {"spread": 4.0, "p": 0.026}, "label_counts": {"spread": 1.0, "p": 0.5}}),
     ),
+    **{
+        code: (
+            answers(statistics={"slopes": {"spread": 4.0, "p": 0.0099, "rule": code}}),
+            answers(statistics={"slopes": {"spread": 4.0, "p": 0.051, "rule": code}}),
+        )
+        for code in OF_RATINGS
+    },
     "labels-follow": (answers(followed=FOLLOWED), answers(followed=FOLLOWED | {"explained": 0.86})),
     "labels-overconfident": (
         answers(votes=VOTES, adjustment={"expected_errors": [9.0, 14.0], "weight": 0.0}),
@@ -291,6 +299,7 @@ def test_every_rule_is_measured_and_has_a_case():
     text = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
     measured = set(re.findall(r'\b(?:find|check)\(\s*"([\w-]+)"', re.sub(r"\.find\(|>>> find\(", "", text)))
     measured |= {"mode-light", "mode-doubtful", "spammer", "adversary", "rhat", "ess"}  # of which a call names several
+    measured |= {"statistic-off", *OF_RATINGS}
     assert measured == set(read_rules())
     assert {*DIAGNOSED, *BEFORE, *POSTERIORS, *ELSEWHERE} == set(read_rules())
 

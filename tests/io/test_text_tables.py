@@ -176,7 +176,7 @@ test_a_workbook_that_cannot_be_read_is_refused = refusing({
 
 def test_a_workbook_is_no_bomb_and_needs_openpyxl(keep, refuses, monkeypatch):
     path = keep(workbook(first=ROWS), "answers.xlsx")
-    monkeypatch.setattr("bayesanno.io.sources.MOST_BYTES", 2000)
+    monkeypatch.setattr("bayesanno.io.sources.MOST_BYTES", path.stat().st_size)
     with refuses(DataError, "unpacked, has .* and the limit for JSON and compressed files is 0"):
         read_annotations(path)
     monkeypatch.undo()

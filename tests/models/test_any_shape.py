@@ -51,6 +51,12 @@ COUNTS = {
     "an item of many answers": ([3, 500_000], [4, 1_000_000]),
 }
 
+RATINGS = {  # item, annotator, names of items, value
+    "one answer": ([0], [0], "x", [40.0]),
+    "an item without answers": ([0, 0, 1], [0, 1, 0], "xyz", [10.0, 30.0, 99.0]),
+    "all at an end": ([0, 0, 1, 1], [0, 1, 0, 1], "xy", [0.0, 0.0, 0.0, 0.0]),
+}
+
 ALL_ALIKE = ("one answer", "one item", "nothing positive", "all positive")
 NOBODY_WRONG = ("one answer", "all equal", "60 labels of which one is used")  # by the observed frequencies of labels
 REFUSED = {  # with what their fields are by default
@@ -72,8 +78,9 @@ def fits():
     """The models on the shapes that their class of data has, by each of their quick methods."""
     for name, model in list_model_classes().items():
         quick, slow = (("em", "vb"), ()) if issubclass(model, ConjugateModel) else (("draws",), ("advi",))
-        for shape in COUNTS if model.data_class is ba.CountData else SHAPES:
-            if name in EVERY_SHAPE or shape in AWKWARD:
+        shapes = {ba.CountData: COUNTS, ba.RatingData: RATINGS}.get(model.data_class, SHAPES)
+        for shape in shapes:
+            if name in (*EVERY_SHAPE, "rating") or shape in AWKWARD:
                 yield from ((name, shape, method) for method in quick if method != "draws" or shape not in MANY_LABELS)
             yield from (pytest.param(name, shape, method, marks=pytest.mark.slow) for method in slow)
 
@@ -81,6 +88,9 @@ def fits():
 def make(model, shape):
     """Data of this shape, of the class that the model takes; of several dimensions, all are alike."""
     kind = model.data_class
+    if kind is ba.RatingData:
+        item, annotator, names, value = RATINGS[shape]
+        return ba.RatingData(item=item, annotator=annotator, value=value, scale=(0, 100), items=names, annotators="ab")
     if kind is ba.CountData:
         successes, trials = COUNTS[shape]
         return ba.CountData(items=tuple(f"s{n}" for n in range(len(trials))), successes=successes, trials=trials)
@@ -119,7 +129,7 @@ def test_it_ends_in_tables_or_in_one_line(name, shape, method):
             assert len(refused.splitlines()) == 1
             return
         parameters = ba.summary(fit)
-        if model.latents(data):
+        if {one.kind for one in model.latents(data)} & {"labels", "types"}:
             labels = ba.label_table(fit)
             assert are_probabilities(labels)
             assert set(labels["item"]) == set(data.items)

@@ -162,7 +162,8 @@ def with_samples(dims):
 def test_groups_variables_and_dims(fitted):
     tree, state = fitted.tree, fitted.case.entry.state_dim
     is_checked = tree.attrs["model"] in SAMPLED  # other fits are put together from draws
-    groups = "posterior sample_stats convergence log_likelihood log_prior latent observed_data constant_data"
+    groups = "posterior sample_stats convergence log_likelihood log_prior observed_data constant_data"
+    groups += " latent" if state else ""  # nothing is unknown about the items of some models
     assert set(tree.children) == {
         *groups.split(),
         *(("check",) if state == "true_class" and is_checked else ()),
@@ -170,7 +171,8 @@ def test_groups_variables_and_dims(fitted):
     assert dims_of(tree["posterior"]) == with_samples(fitted.schema["free"] | fitted.schema["derived"])
     assert dims_of(tree["log_likelihood"]) == {fitted.observed: ("chain", "draw", "item")}
     by_state = dict.fromkeys(("probability", "log_probability", "probability_mcse"), ("item", state))
-    assert dims_of(tree["latent"]) == {**by_state, "entropy": ("item",), **fitted.schema["read off"]}
+    if state:
+        assert dims_of(tree["latent"]) == {**by_state, "entropy": ("item",), **fitted.schema["read off"]}
     own = ("annotation",) if fitted.observed == "annotations" else ("item",)
     assert dims_of(tree["observed_data"]) == {fitted.observed: own}
     assert dims_of(tree["constant_data"]) == parse(CONSTANTS[fitted.observed]) | fitted.schema["priors"]
@@ -186,7 +188,7 @@ def test_coords_and_types(fitted):
         "chain": list(range(CHAINS)),
         "draw": list(range(DRAWS if entry.name in SAMPLED else FEW_DRAWS)),
         "item": list(data.items),
-        entry.state_dim: list(entry.states(data)),
+        **({entry.state_dim: list(entry.states(data))} if entry.state_dim else {}),
     }
     if fitted.observed == "annotations":
         names |= {"annotator": list(data.annotators), "response": list(data.labels)}
@@ -198,6 +200,8 @@ def test_coords_and_types(fitted):
     assert found == set(names)
     kinds = {"posterior": "f", "log_likelihood": "f", "log_prior": "f", "latent": "f", "sample_stats": "biuf"}
     for group, kind in kinds.items():
+        if group not in fitted.tree.children:
+            continue
         for variable in fitted.tree[group].data_vars.values():
             assert variable.dtype.kind in kind
     assert fitted.tree["observed_data"][fitted.observed].dtype == np.int64

@@ -60,7 +60,7 @@ def test_what_counts_do_not_have_is_refused(fitted, refuses):
         (DataError, "predict from CountData, not from AnnotationData", lambda: predict_labels(fitted.tree, answers)),
         (FitError, "has no competence of annotators", lambda: annotator_table(fitted.tree)),
         (FitError, "has no competence of annotators", lambda: compare_annotators(fitted.tree)),
-        (FitError, "no gold label is known", lambda: coverage_table(fitted.tree)),
+        (FitError, "coverage_table needs labels", lambda: coverage_table(fitted.tree)),
         (FitError, "there is nothing to relabel", lambda: relabel(fitted.tree)),
     ):
         with refuses(error, match):

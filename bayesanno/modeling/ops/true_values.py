@@ -31,6 +31,7 @@ from pytensor.graph import Apply
 
 from bayesanno._core.messages import FitError
 from bayesanno._core.private import LoopOp
+from bayesanno.graph.functions import ArrayFunction, keep
 
 STEP, T_STEP = 1.0, 0.55  # between nodes
 NEGLIGIBLE = 1e-10  # the weight of a node relative to the greatest
@@ -127,8 +128,6 @@ class IntegrateTrueValues(LoopOp):
 
     def perform(self, node: Apply, inputs: list[np.ndarray], output_storage: list[list[Any]]) -> None:
         """Compute with the compiled loop."""
-        from bayesanno.graph.functions import ArrayFunction, keep
-
         kinds = [one.type for one in node.inputs]
 
         def make() -> ArrayFunction:
