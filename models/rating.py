@@ -1,5 +1,10 @@
 """Ratings on a scale: a true value of each item, which annotators report with a bias, a slope and noise of their own.
 
+Use to learn who is lenient or strict, and who is careful or careless, from sliders (0-100), mean opinion scores,
+magnitude estimates and other numbers with at least a dozen values, also where annotators have rated different items.
+For fewer, ordered grades, use `ordinal_dawid_skene`.  Avoid with one rating of each item, where the noise cannot be
+told from the spread of true values.
+
 Generative process.
 
     truth_i   ~ Normal(mean, spread)                                               the true value of item i
@@ -37,10 +42,6 @@ Symbols, and priors.  W is the width of the scale.
 Identifiability.  With origin="panel", biases sum to 0 and slopes have mean 1: true values are those of this panel of
 annotators, and a bias that all share cannot be seen.  With origin="population" they are those of all annotators that
 might have been asked, and the common bias of this panel is a part of what is uncertain.
-
-Use when numbers with at least a dozen values were given: sliders (0-100), mean opinion scores, magnitude estimates; and
-annotators are lenient or strict, careful or careless, or have rated different items.  Avoid with fewer, ordered grades
-(ordinal_dawid_skene), and with one rating of each item, where the noise cannot be told from the spread of true values.
 
 References.
     Z. Li and C. G. Bampis (2017), Recover subjective quality scores from noisy measurements, Data Compression

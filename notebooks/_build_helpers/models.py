@@ -25,6 +25,12 @@ DATA = {  # what a model is fitted to, where it is not the answers of a crowd as
         'data, truth = ba.simulate("binomial_mixture", design, random_seed=1)'
     ),
     "model_a": 'data = ba.read_annotations("@table15")',
+    "rating": (
+        "scores = [str(score) for score in range(0, 101, 10)]\n"
+        "design = ba.make_design(items=60, annotators=8, labels=scores, per_item=4, random_seed=1)\n"
+        'marked, truth = ba.simulate("ordinal_dawid_skene", design, random_seed=1)\n'
+        "data = ba.read_ratings(marked.to_frame(), scale=(0, 100))"
+    ),
     "model_a_multi": (
         "one = ba.simulation.make_loop_design(items=300, annotators=3, together=3, labels=3)\n"
         'design = ba.MultiAnnotationData(by_dimension={"evidence": one, "focus": one})\n'
@@ -36,6 +42,7 @@ GROUPS = {
         *("model_b", "mace", "hierarchical_dawid_skene", "pooled_dawid_skene", "class_conditional", "one_coin"),
         *("item_difficulty", "shared_errors", "ordinal_dawid_skene", "model_a", "model_a_multi"),
     ],
+    "Values on a scale": ["rating"],
     "Types of items": [
         *("easy_hard", "binomial_mixture", "gaussian_mixture", "diligent_lazy", "diligent_lazy_annotators"),
     ],

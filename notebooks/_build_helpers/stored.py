@@ -16,7 +16,7 @@ from _build_helpers.models import write
 
 ABOUT = """# Notebooks
 
-In a hurry, read notebook 0. The other sixteen are lessons of nine to fifteen minutes, in the order of a course. All
+In a hurry, read notebook 0. The other seventeen are lessons of nine to fifteen minutes, in the order of a course. All
 are stored with their outputs, and run on a laptop. To teach with them: [a plan of ten sessions](../teaching.md).
 """
 WIDTH = 480  # pixels of a thumbnail

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, ClassVar, override
 
 import numpy as np
@@ -46,7 +47,7 @@ from bayesanno.modeling.kinds.counts import OF_COMPARISONS
 RATING, KNOWN = ArrayName("rating"), ArrayName("known_value")
 BINS = 10  # of the scale, in the histogram of ratings
 LEAST_SHARED = 20  # items that two annotators both rated, to compare their errors
-MOST_PAIRS = 1_000
+MOST_PAIRS, MOST_SHARED = 1_000, 100
 EVEN = (0.0, 100.0)  # the scale of designs
 
 
@@ -270,7 +271,7 @@ def ratings(data: RatingData) -> Statistic:
     """Count the ratings in ten parts of the scale; those beyond an end are in the last part."""
     low, high = data.scale
     edges = np.linspace(low, high, BINS + 1)
-    of = tuple(f"a rating of at most {edge:g}" for edge in edges[1:])
+    of = tuple(f"{low:g} to {high:g}" for low, high in pairwise(edges))
     return Statistic(of, lambda x: np.bincount(np.clip(np.searchsorted(edges, x) - 1, 0, BINS - 1), minlength=BINS))
 
 
@@ -340,6 +341,47 @@ def pair_errors(data: RatingData) -> Statistic:
     return Statistic(tuple(names), measure)
 
 
+def shared_errors(data: RatingData) -> Statistic:
+    """Measure the error that two annotators share, by the others: for the pairs that share most items.
+
+    Let m be the mean of the pair's ratings of an item. Two others are off from m in the same way if m is off: so the
+    mean product of their distances from it is the variance of its error. The ratings of copies look precise beside each
+    other, but not beside those of the others.
+    """
+    left, right = match_answers(data.item, data.annotator)
+    code = data.annotator[left] * data.n_annotators + data.annotator[right]
+    pairs, n = np.unique(code, return_counts=True)
+    chosen = pairs[np.sort(np.argsort(-n, kind="stable")[:MOST_SHARED])]
+    total = np.bincount(data.item, minlength=data.n_items)
+    each = []
+    for one in chosen:
+        rows = np.flatnonzero(code == one)
+        items, first = np.unique(data.item[left[rows]], return_index=True)  # the first of several answers
+        if (total[items] >= 4).sum() >= LEAST_SHARED:
+            items, first = items[total[items] >= 4], first[total[items] >= 4]
+            own = np.full(data.n_items, -1)
+            own[items] = np.arange(items.size)
+            others = np.flatnonzero((own[data.item] >= 0) & ~np.isin(data.annotator, divmod(int(one), data.n_annotators)))
+            each.append((one, left[rows][first], right[rows][first], others, own[data.item[others]]))
+    if not each:
+        raise DataError(f"no two annotators share {LEAST_SHARED} items with two others")
+    names = [" & ".join(data.annotators[who] for who in divmod(int(one), data.n_annotators)) for one, *_ in each]
+    who = data.annotator
+
+    def measure(values: np.ndarray) -> np.ndarray:
+        centred = values - (np.bincount(who, values, minlength=data.n_annotators) / np.maximum(data.by_annotator, 1))[who]
+        found = []
+        for _, one, other, others, place in each:
+            away = centred[others] - ((centred[one] + centred[other]) / 2)[place]
+            m = np.bincount(place, minlength=one.size)
+            s, q = (np.bincount(place, of, minlength=one.size) for of in (away, away**2))
+            kept = m > 1
+            found.append(((s**2 - q)[kept] / (m * (m - 1))[kept]).mean())
+        return np.array(found)
+
+    return Statistic(tuple(names), measure)
+
+
 OF_RATINGS = {
     "ratings": ratings,
     "beyond_ends": beyond_ends,
@@ -347,6 +389,7 @@ OF_RATINGS = {
     "slopes": slopes,
     "within_items": within_items,
     "pair_errors": pair_errors,
+    "shared_errors": shared_errors,
 }
 RULES = {  # the rules of findings, by the statistic that is off
     "beyond_ends": "ratings-at-ends",
@@ -354,4 +397,5 @@ RULES = {  # the rules of findings, by the statistic that is off
     "slopes": "ratings-slopes",
     "within_items": "ratings-ambiguous",
     "pair_errors": "ratings-copies",
+    "shared_errors": "ratings-copies",
 }

@@ -178,7 +178,8 @@ class Findings:
     def alike(self) -> list[str]:
         """Which names of the data may be the same, as a warning said when they were read."""
         parts = parts_of(self.view, need_items=False)
-        labels = {name for part in parts for name in (*getattr(part.data, "labels", ()), *part.gold.values())}
+        labelled = [part for part in parts if hasattr(part.data, "labels")]
+        labels = {name for part in labelled for name in (*part.data.labels, *part.gold.values())}
         annotators = {name for part in parts for name in getattr(part.data, "annotators", ())}
         return explain_alike(labels=sorted(labels), annotators=sorted(annotators))
 
