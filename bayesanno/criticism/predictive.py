@@ -344,7 +344,7 @@ def check_draws(
                 expected = expected_by_type(drawn).sum(axis=1)  # (draw, bin)
                 far = measure_chi_square(seen, expected), measure_chi_square(replicated, expected)
             else:
-                far = measure_distance(seen, replicated)
+                far = measure_distance(seen, replicated, by_largest=one.by_largest)
             rows = pd.concat([_tabulate_whole(*far), rows])
             replicated = np.column_stack([far[1], replicated])
         rows.insert(0, "statistic", name)

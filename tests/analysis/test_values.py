@@ -136,7 +136,7 @@ def find_off(model, data, parameters, n_draws=40):
     known = {name: one.value for name, one in model.fixed_parameters(data).items()}
     drawn = ModelDraws(model, data, xr.Dataset(values, coords=coords), known)
     (found,) = measure_misfit(drawn, [], 1)
-    return {of["rule"] for of in found.found["statistics"].values() if of["p"] < 0.0125}
+    return {of["rule"] for of in found.found["statistics"].values() if of["p"] < 0.01}
 
 
 SHAPES = {"as predicted": set()} | {rule: {rule} for rule in RULES.values()}

@@ -90,7 +90,9 @@ def make(model, shape):
     kind = model.data_class
     if kind is ba.RatingData:
         item, annotator, names, value = RATINGS[shape]
-        return ba.RatingData(item=item, annotator=annotator, value=value, scale=(0, 100), items=tuple(names), annotators=("a", "b"))
+        return ba.RatingData(
+            item=item, annotator=annotator, value=value, scale=(0, 100), items=tuple(names), annotators=("a", "b")
+        )
     if kind is ba.CountData:
         successes, trials = COUNTS[shape]
         return ba.CountData(items=tuple(f"s{n}" for n in range(len(trials))), successes=successes, trials=trials)

@@ -172,7 +172,7 @@ def _compare(
     """Return how far a statistic is from its predictions, its observed values, and those of the replicates."""
     observed = np.asarray(statistic.measure(seen), dtype=float)
     replicated = np.array([statistic.measure(answers) for answers in replicates], dtype=float)
-    far, of_replicates = measure_distance(observed, replicated)
+    far, of_replicates = measure_distance(observed, replicated, by_largest=statistic.by_largest)
     spread = float(far[0] / max(of_replicates.mean(), 1e-9))
     p = float(((of_replicates >= far[0]).sum() + 1) / (of_replicates.size + 1))
     return {"spread": spread, "p": p}, observed, replicated

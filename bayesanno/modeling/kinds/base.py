@@ -138,10 +138,13 @@ class Statistic:
         The label, annotator or pair of each number; ("",) for a single number about all data.
     measure : callable
         A function of the answers, as the data have them, that returns the numbers, (of,).
+    by_largest : bool, optional
+        Whether the number that is most above its predictions says how far all are from them, and not their mean square.
     """
 
     of: tuple[str, ...]
     measure: Callable[[np.ndarray], np.ndarray]
+    by_largest: bool = False
 
 
 @dataclass(frozen=True)
@@ -177,7 +180,9 @@ class AnswerTable:
     rules: Mapping[str, str] = field(default_factory=dict)
 
 
-def measure_distance(observed: np.ndarray, replicated: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def measure_distance(
+    observed: np.ndarray, replicated: np.ndarray, *, by_largest: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the joint distance from the mean over all, of the observed numbers (1,) and of replicates (replicate,).
 
     Means and standard deviations include the observed numbers, so that all are treated alike.
@@ -186,7 +191,9 @@ def measure_distance(observed: np.ndarray, replicated: np.ndarray) -> tuple[np.n
     spread = every.std(axis=0)
     varies = spread > 0
     away = (every - every.mean(axis=0))[:, varies] / spread[varies]
-    far = (away**2).mean(axis=1) if varies.any() else every[:, 0]
+    if not varies.any():
+        return every[:1, 0], every[1:, 0]
+    far = away.max(axis=1) if by_largest else (away**2).mean(axis=1)
     return far[:1], far[1:]
 
 

@@ -47,7 +47,7 @@ from bayesanno.modeling.kinds.counts import OF_COMPARISONS
 RATING, KNOWN = ArrayName("rating"), ArrayName("known_value")
 BINS = 10  # of the scale, in the histogram of ratings
 LEAST_SHARED = 20  # items that two annotators both rated, to compare their errors
-MOST_PAIRS, MOST_SHARED = 1_000, 100
+MOST_PAIRS = 100
 EVEN = (0.0, 100.0)  # the scale of designs
 
 
@@ -323,63 +323,42 @@ def within_items(data: RatingData) -> Statistic:
 
 
 def pair_errors(data: RatingData) -> Statistic:
-    """Measure the correlation of the errors of two annotators, for the pairs that share most items."""
-    errors = _Residuals(data)
-    left, right = match_answers(data.item, data.annotator)
-    code = data.annotator[left] * data.n_annotators + data.annotator[right]
-    pairs, pair, n = np.unique(code, return_inverse=True, return_counts=True)
-    often = np.flatnonzero(n >= LEAST_SHARED)
-    often = np.sort(often[np.argsort(-n[often], kind="stable")[:MOST_PAIRS]])
-    if not often.size:
-        raise DataError(f"no two annotators share {LEAST_SHARED} items")
-    names = [" & ".join(data.annotators[who] for who in divmod(int(pairs[at]), data.n_annotators)) for at in often]
+    """Measure the covariance of the errors of two annotators, by the ratings of others, in standard errors.
 
-    def measure(values: np.ndarray) -> np.ndarray:
-        z = np.nan_to_num(errors.scale(values))
-        return (np.bincount(pair, z[left] * z[right], minlength=n.size) / n)[often]
-
-    return Statistic(tuple(names), measure)
-
-
-def shared_errors(data: RatingData) -> Statistic:
-    """Measure the error that two annotators share, by the others: for the pairs that share most items.
-
-    Let m be the mean of the pair's ratings of an item. Two others are off from m in the same way if m is off: so the
-    mean product of their distances from it is the variance of its error. The ratings of copies look precise beside each
-    other, but not beside those of the others.
+    The mean, over two other annotators of an item, of the product of one's distance from the first with the other's
+    distance from the second.  Errors that are independent give a covariance of 0; copies give the variance of the error
+    that they share, although their ratings look precise beside each other.
+    Of the pairs, those that share most items are compared, by their first ratings of an item.
     """
-    left, right = match_answers(data.item, data.annotator)
-    code = data.annotator[left] * data.n_annotators + data.annotator[right]
+    who, n_annotators = data.annotator, data.n_annotators
+    left, right = match_answers(data.item, who)
+    code = who[left] * n_annotators + who[right]
     pairs, n = np.unique(code, return_counts=True)
-    chosen = pairs[np.sort(np.argsort(-n, kind="stable")[:MOST_SHARED])]
-    total = np.bincount(data.item, minlength=data.n_items)
     each = []
-    for one in chosen:
-        rows = np.flatnonzero(code == one)
-        items, first = np.unique(data.item[left[rows]], return_index=True)  # the first of several answers
-        if (total[items] >= 4).sum() >= LEAST_SHARED:
-            items, first = items[total[items] >= 4], first[total[items] >= 4]
-            own = np.full(data.n_items, -1)
-            own[items] = np.arange(items.size)
-            others = np.flatnonzero((own[data.item] >= 0) & ~np.isin(data.annotator, divmod(int(one), data.n_annotators)))
-            each.append((one, left[rows][first], right[rows][first], others, own[data.item[others]]))
+    for pair in pairs[np.argsort(-n, kind="stable")[:MOST_PAIRS]]:
+        both, rows = divmod(int(pair), n_annotators), np.flatnonzero(code == pair)
+        items, first = np.unique(data.item[left[rows]], return_index=True)
+        own = np.full(data.n_items, -1)
+        own[items] = np.arange(items.size)
+        others = np.flatnonzero((own[data.item] >= 0) & ~np.isin(who, both))
+        m = np.bincount(own[data.item[others]], minlength=items.size)
+        if (m > 1).sum() >= LEAST_SHARED:
+            name = " & ".join(data.annotators[one] for one in both)
+            each.append((name, left[rows][first], right[rows][first], others, own[data.item[others]], m))
     if not each:
         raise DataError(f"no two annotators share {LEAST_SHARED} items with two others")
-    names = [" & ".join(data.annotators[who] for who in divmod(int(one), data.n_annotators)) for one, *_ in each]
-    who = data.annotator
 
     def measure(values: np.ndarray) -> np.ndarray:
-        centred = values - (np.bincount(who, values, minlength=data.n_annotators) / np.maximum(data.by_annotator, 1))[who]
+        centred = values - divide(np.bincount(who, values, minlength=n_annotators), data.by_annotator)[who]
         found = []
-        for _, one, other, others, place in each:
-            away = centred[others] - ((centred[one] + centred[other]) / 2)[place]
-            m = np.bincount(place, minlength=one.size)
-            s, q = (np.bincount(place, of, minlength=one.size) for of in (away, away**2))
-            kept = m > 1
-            found.append(((s**2 - q)[kept] / (m * (m - 1))[kept]).mean())
+        for _, one, other, others, place, m in each:
+            x, y = (centred[of][place] - centred[others] for of in (one, other))
+            sums = [np.bincount(place, of, minlength=m.size) for of in (x, y, x * y)]
+            product = ((sums[0] * sums[1] - sums[2]) / np.maximum(m * (m - 1), 1))[m > 1]
+            found.append(product.mean() / max(product.std() / np.sqrt(product.size), 1e-9))
         return np.array(found)
 
-    return Statistic(tuple(names), measure)
+    return Statistic(tuple(name for name, *_ in each), measure, by_largest=True)
 
 
 OF_RATINGS = {
@@ -389,7 +368,6 @@ OF_RATINGS = {
     "slopes": slopes,
     "within_items": within_items,
     "pair_errors": pair_errors,
-    "shared_errors": shared_errors,
 }
 RULES = {  # the rules of findings, by the statistic that is off
     "beyond_ends": "ratings-at-ends",
@@ -397,5 +375,4 @@ RULES = {  # the rules of findings, by the statistic that is off
     "slopes": "ratings-slopes",
     "within_items": "ratings-ambiguous",
     "pair_errors": "ratings-copies",
-    "shared_errors": "ratings-copies",
 }

@@ -71,8 +71,7 @@ WORDS = {  # of statistics and quantities
     "outliers": "share of outliers",
     "slopes": "slopes of annotators",
     "within_items": "differences of spread between items",
-    "pair_errors": "correlations of errors",
-    "shared_errors": "errors that two annotators share",
+    "pair_errors": "covariances of errors, in standard errors",
     "at_ends": "share of ratings at the ends",
     "sd_of_values": "standard deviation of values",
 }
