@@ -21,6 +21,7 @@ from bayesanno.agreement.noise import bound_noise_of
 from bayesanno.agreement.subsets import alpha_without_each
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_study, new_folder, print_result, show_status, show_table, write_results
+from bayesanno.modeling.kinds import KINDS, ratings, refused_by
 from bayesanno.modeling.kinds.annotations import find_in_repeats, read_by_options
 
 if TYPE_CHECKING:
@@ -48,15 +49,29 @@ def agreement(
     posterior: Annotated[
         bool, opt.flag("--posterior", "Fit label_usage: intervals, and which annotator differs most.")
     ] = False,
+    scale: Annotated[
+        str | None, opt.value("LOW:HIGH", "Compare ratings on a scale with these two ends, in place of labels.")
+    ] = None,
     plots: Annotated[bool, opt.flag("--plots/--no-plots", "Whether to draw the figures.")] = True,
     overwrite: opt.Overwrite = False,
 ) -> None:
     """Measure how far annotators agree and how they use labels."""
     began = time.perf_counter()
-    options, chosen = opt.gather_options(**reading), known_seed(random_seed)
+    options, chosen = opt.gather_options(**reading, scale=scale), known_seed(random_seed)
     with new_folder(out, overwrite=overwrite) as folder:
         if len(options.label) > 1:
             raise ba.DataError(f"agreement reads one label column, not {len(options.label)}: name one")
+        if scale:
+            if ordered is not None or sets or posterior:
+                raise ba.DataError("--scale compares values: leave out --ordered, --unordered, --sets and --posterior")
+            options.refuse(refused_by(KINDS[ba.RatingData]), "--scale reads ratings")
+            rated = ratings.read_by_options(opt.one_source(data), options)
+            typer.echo(rated.describe(), err=True)
+            found = ba.rating_agreement(rated, resamples=resamples, random_seed=chosen)
+            run = describe_study("agreement", rated, began, seed=chosen, resamples=resamples)
+            files = write_results(folder, {"coefficients.csv": found}, {}, run)
+            print_result([show_table(found)], out, files)
+            return
         answers = read_by_options(opt.one_source(data), options)
         answers = replace(answers, controls={})  # which some exports have, and nothing here uses
         answers = answers.in_order() if ordered else answers

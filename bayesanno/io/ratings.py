@@ -65,7 +65,7 @@ def read_ratings(
     >>> read_ratings(table, columns=["ada", "bo"], scale=(0, 100))
     RatingData: 3 ratings of 2 items by 2 annotators, from 35.5 to 70 on a scale from 0 to 100
     """
-    table = read_long(source, {"format": format, **options})
+    table = read_long(source, {"format": format, **options}, are_numbers=True)
     attrs = table.attrs
     for role, known in (("gold", gold_file), ("control", controls)):
         if known is not None:

@@ -162,9 +162,16 @@ def read_table(
 
 
 def read_long(
-    source: Source, options: Way, *, labels: Sequence[str] | None = None, unsure: Sequence[str] = ()
+    source: Source,
+    options: Way,
+    *,
+    labels: Sequence[str] | None = None,
+    unsure: Sequence[str] = (),
+    are_numbers: bool = False,
 ) -> pd.DataFrame:
     """Return the long table of one or several sources, as `read_table` does; labels are those declared.
+
+    Where answers are numbers, most of them may be different.
 
     Raises
     ------
@@ -180,6 +187,7 @@ def read_long(
         given = {**options_of(one), **given} if not isinstance(one, pd.DataFrame) else given
         opening = {name: given[name] for name in _OPENING if name in given}
         frame = one if isinstance(one, pd.DataFrame) and "of" in one.attrs else open_source(one, **opening)
+        frame.attrs["are_numbers"] = are_numbers
         if tables and (lacking := [name for name in tables[0].attrs["used"] if name and name not in frame.columns]):
             first = name_of(tables[0])
             raise DataError(

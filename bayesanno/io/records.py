@@ -244,7 +244,7 @@ def doubt_roles(frame: pd.DataFrame, made: pd.DataFrame, roles: dict[str, str], 
                        {"annotator": roles["annotator"]})  # fmt: skip
     labels, label, why = answered["label"].nunique(), roles["label"], ""
     scores = [column for column in rest if column.casefold() in LAST_ALIASES["label"]]
-    if n >= (3 if "label" in weak else ENOUGH) and labels > n / 2:
+    if n >= (3 if "label" in weak else ENOUGH) and labels > n / 2 and not frame.attrs.get("are_numbers"):
         why = "most answers in it occur once"
     elif label.casefold() in _TEXTS and scores:
         why = f"there is a column {scores[0]!r}"

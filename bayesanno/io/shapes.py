@@ -232,7 +232,7 @@ def wide(
     left_out = describe(text, {}, text, used)
     text = text.assign(**{"$item": cells_of(text, items, "item") if items is not None else "",
                           "$gold": text[golden] if golden else ""})  # fmt: skip
-    if not columns:
+    if not columns and not text.attrs.get("are_numbers"):
         cells = pd.Series(text[named].to_numpy(dtype=object).ravel(), dtype="str")
         cells = cells[cells != ""]
         if len(cells) >= ENOUGH and 2 * cells.nunique() > len(cells):

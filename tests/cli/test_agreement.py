@@ -66,3 +66,21 @@ def test_two_annotators_are_enough_and_their_labels_may_be_sets(agree, tmp_path)
     assert not (tmp_path / "found" / "distances.png").exists()
     assert (tmp_path / "found" / "usage.png").exists()
     assert "error_correlation" not in pd.read_csv(tmp_path / "found" / "pairs.csv")  # no gold
+
+
+def test_ratings_are_compared_by_their_values(agree, tmp_path, rng):
+    values = rng.uniform(10, 90, (40, 1)) + rng.normal(0, 8, (40, 3))
+    rows = "".join(f"s{i},{who},{values[i, j]:.1f}\n" for i in range(40) for j, who in enumerate("abc") if (i + j) % 5)
+    (tmp_path / "rated.csv").write_text(f"item,annotator,rating\n{rows}")
+    code, out, err = agree("rated.csv --scale -30:130 --out found --seed 1 --resamples 200")
+    assert code == 0
+    assert err == ba.read_ratings(tmp_path / "rated.csv", scale=(-30, 130)).describe() + "\n"
+    data = ba.read_ratings(tmp_path / "rated.csv", scale=(-30, 130))
+    expected = ba.rating_agreement(data, resamples=200, random_seed=1)
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "found" / "coefficients.csv"), expected, rtol=1e-4)
+    assert f"{expected['value'][0]:.3f}" in out
+    assert json.loads((tmp_path / "found" / "run.json").read_text())["data"]["scale"] == [-30, 130]
+    for more, said in (("--ordered", "compares values"), ("--unsure dunno", "leave out --unsure")):
+        code, _, err = agree(f"rated.csv --scale -30:130 {more} --out other")
+        assert (code, said in err) == (1, True)
+        assert not (tmp_path / "other").exists()

@@ -1,8 +1,10 @@
 """Ratings from tables of every shape, with known values and columns beside them."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
+import bayesanno as ba
 from bayesanno._core.messages import DataError
 from bayesanno.io.ratings import read_ratings
 
@@ -49,3 +51,18 @@ def test_errors_have_the_place(refuses, tmp_path):
         read_ratings(path, annotator="rater", label="score", missing="n/a", scale=(0, 6))
     with refuses(DataError, "control: item 's11' is not among the items"):
         read_ratings(WIDE, columns="ada,bo", controls={"s11": 3})
+
+
+def test_most_ratings_may_be_different(tmp_path, rng):
+    table = pd.DataFrame({"rater_1": rng.normal(50, 9, 40), "rater_2": rng.normal(50, 9, 40)}).rename_axis("item")
+    wide, long, words = (tmp_path / f"{name}.csv" for name in ("wide", "long", "words"))
+    table.to_csv(wide)
+    answers = table.stack().rename_axis(["item", "rater"]).rename("score").reset_index()
+    answers.to_csv(long, index=False)
+    for source in (wide, long, table.reset_index(), answers):
+        assert np.sort(read_ratings(source).value) == pytest.approx(np.sort(table.to_numpy().ravel()))
+        with pytest.raises(DataError, match="may not hold labels"):
+            ba.read_annotations(source)
+    answers.assign(score=[f"text {row}" for row in answers.index]).to_csv(words, index=False)
+    with pytest.raises(DataError, match="'text 0'"):
+        read_ratings(words)

@@ -203,14 +203,19 @@ class RatingKind(Kind):
 
     @override
     def read(self, model: Any, source: Any, options: Any) -> tuple[RatingData, str]:
-        from bayesanno.io.ratings import read_ratings
-
         require_one_column(model, options)
-        named = {name: options[name] for name in ("gold_file", "controls", "items", "annotators") if name in options}
-        if "scale" in options:
-            named["scale"] = read_scale(options["scale"])
-        data = read_ratings(source, **options.reading, **named)
+        data = read_by_options(source, options)
         return data, data.describe()
+
+
+def read_by_options(source: Any, options: Any) -> RatingData:
+    """Return the ratings in a source, by the options of the command line."""
+    from bayesanno.io.ratings import read_ratings
+
+    named = {name: options[name] for name in ("gold_file", "controls", "items", "annotators") if name in options}
+    if "scale" in options:
+        named["scale"] = read_scale(options["scale"])
+    return read_ratings(source, **options.reading, **named)
 
 
 def read_scale(text: str) -> tuple[float, float]:
