@@ -94,7 +94,7 @@ OPTIONS = {
     "restarts": ("method_options={'restarts': ...}", "--method-option restarts=..."),
     "labels": ("labels=[...]", "--labels A,B,..."),
     "pairs": ("pairs='a,b'", "--pairs A,B"),
-    "without": ("read_annotations(..., without=[...])", "--without A,B,..."),
+    "without": ("without=[...] when reading", "--without A,B,..."),
     "judges_err": ("Pairs(judges_err=True)", "--judges-err"),
     "adjust": ("Adjust them: bayesanno.adjust(fit)", "Leave out --no-adjust"),
     **{

@@ -399,12 +399,12 @@ def _find_in_adjustment(found: Mapping[str, Any], *, is_adjusted: bool, is_misfi
 
 
 def _name_votes(at_most: str) -> str:
-    """Return a number of votes, or of successes, in words."""
+    """Return which items have a number of votes, or of successes, or which ratings are low, in words."""
     number, _, label = at_most.partition(" x ")
     if " to " in at_most:
-        return f"a rating of at most {at_most.rpartition(' ')[2]}"
+        return f"ratings are at most {at_most.rpartition(' ')[2]}"
     what = f"vote{'s' if number not in ('0', '1') else ''} for {label!r}" if label else "successes"
-    return f"no {what}" if number == "0" else f"at most {number} {what}"
+    return f"items have no {what}" if number == "0" else f"items have at most {number} {what}"
 
 
 def _find_in_gold(dimension: str, found: Mapping[str, Any]) -> Iterator[Finding]:
