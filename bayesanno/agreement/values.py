@@ -38,7 +38,7 @@ def rating_agreement(
     data : RatingData
     ci_prob : float, optional
         The probability of the intervals; by default ArviZ's `stats.ci_prob`.
-    resamples : int, default 1,000
+    resamples : int, default 1000
         The number of resamples of items; 0 for no intervals.
     random_seed : int, optional
 
