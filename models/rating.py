@@ -30,8 +30,6 @@ Symbols, and priors.  W is the width of the scale.
     sd                (annotator)  log sd ~ Normal(log typical_sd, sd_spread): the standard deviation of the noise
     typical_sd        ()           ~ LogNormal(log 0.15 W, 0.7)
     sd_spread         ()           ~ Gamma(2, 2 / 0.4)
-    bias_deviation    (annotator)  ~ Normal(0, (bias_spread / W)^w) with origin="panel": biases are
-                                   W (bias_spread / W)^(1 - w) bias_deviation; w, from 0 to 1, only helps sampling
     slope             (annotator)  ~ Normal(1, slope_spread) with slope=True, else 1: how much an annotator stretches
                                    the scale; 0 ignores the item, negative turns it round
     slope_spread      ()           ~ Gamma(2, 2 / 0.25)
@@ -172,9 +170,7 @@ class Rating(AnnotationModel):
         around: dict[str, Any] = {"centring": centring, "dims": "annotator"}
         sd = normal_around("sd", pt.log(typical_sd), sd_spread, by_log=True, **around)
         if self.origin == "panel":
-            w, share = pm.Data("bias_centring", self._centre(data)), bias_spread / width
-            deviation = pm.ZeroSumNormal("bias_deviation", sigma=share**w, dims="annotator")
-            pm.Deterministic("bias", width * share ** (1 - w) * deviation, dims="annotator")
+            pm.ZeroSumNormal("bias", sigma=bias_spread, dims="annotator")
         else:
             normal_around("bias", 0.0, bias_spread, level=mean, **around)
         slope: Any = 1.0
@@ -199,12 +195,6 @@ class Rating(AnnotationModel):
         student = self.noise == "student"
         x = pm.StudentT.dist(nu=DF, mu=location, sigma=scale) if student else pm.Normal.dist(location, scale)  # (1)
         return truth, pt.clip(x, p.low, p.high) if self.ends == "censored" else x
-
-    def _centre(self, data: RatingData) -> np.ndarray:
-        """Return w, from 0 to 1: how far ratings, and not their spread, determine biases; from their moments."""
-        bias, sd = _measure_biases(data)
-        error = (sd**2 / np.maximum(data.by_annotator, 1)).mean()
-        return np.array(max(bias.var() - error, 0.0) / max(bias.var(), error))
 
     def _slope(self, p: Parameters) -> pt.TensorVariable:
         return p.slope if self.slope else pt.ones_like(p.sd)
@@ -301,14 +291,18 @@ class Rating(AnnotationModel):
 
     @override
     def start(self, data: RatingData) -> dict[str, np.ndarray]:
-        least = 0.02 * data.width
-        bias, sd = _measure_biases(data)
-        of_item = (np.bincount(data.item, data.value, data.n_items) / np.maximum(data.by_item, 1))[data.by_item > 0]
-        bias_spread = bias.std() + least
+        who, least = data.annotator, 0.02 * data.width
+        n_of_item, n = np.maximum(data.by_item, 1), np.maximum(data.by_annotator, 1)
+        of_item = np.bincount(data.item, data.value, data.n_items) / n_of_item
+        of_item[data.by_item == 0] = of_item[data.by_item > 0].mean()
+        away = data.value - of_item[data.item]
+        bias = np.bincount(who, away, data.n_annotators) / n
+        sd = np.sqrt(np.bincount(who, (away - bias[who]) ** 2, data.n_annotators) / n + least**2)
         values = {
             "mean": np.array(of_item.mean()),
             "spread": np.array(of_item.std() + least),
-            "bias_spread": np.array(bias_spread),
+            "bias": bias - bias.mean(),
+            "bias_spread": np.array(bias.std() + least),
             "sd": sd,
             "typical_sd": np.array(np.median(sd)),
             "sd_spread": np.array(self.sd_spread_prior),
@@ -316,19 +310,4 @@ class Rating(AnnotationModel):
         if self.slope:
             values["slope_spread"] = np.array(self.slope_prior)
             values["slope_deviation"] = 0.0 * bias
-        if self.origin == "panel":
-            share = (bias_spread / data.width) ** (1 - self._centre(data))
-            values["bias_deviation"] = bias / (data.width * share)
-        else:
-            values["bias"] = bias
         return values | ({"ambiguity_spread": np.array(self.ambiguity_prior)} if self.ambiguity else {})
-
-
-def _measure_biases(data: RatingData) -> tuple[np.ndarray, np.ndarray]:
-    """Return rough biases, with mean 0, and standard deviations of annotators, from their distances to items' means."""
-    who, n = data.annotator, np.maximum(data.by_annotator, 1)
-    of_item = np.bincount(data.item, data.value, data.n_items) / np.maximum(data.by_item, 1)
-    away = data.value - of_item[data.item]
-    bias = np.bincount(who, away, data.n_annotators) / n
-    variance = np.bincount(who, (away - bias[who]) ** 2, data.n_annotators) / n
-    return bias - bias.mean(), np.sqrt(variance + (0.02 * data.width) ** 2)

@@ -220,4 +220,4 @@ def test_starts_are_possible(n_annotators, origin, rng):
     own = pm.model.transform.conditioning.remove_value_transforms(graph)
     assert np.isfinite(own.compile_logp(mode=BY_NUMPY)({name: np.asarray(of) for name, of in start.items()}))
     if origin == "panel":
-        assert start["bias_deviation"].sum() == pytest.approx(0, abs=1e-9)
+        assert start["bias"].sum() == pytest.approx(0, abs=1e-9)
