@@ -281,11 +281,9 @@ def ratings(data: RatingData) -> Statistic:
 
 
 def beyond_ends(data: RatingData) -> Statistic:
-    """Measure the shares of ratings beyond the ends of the scale: a model with open ends may predict some."""
+    """Measure the share of ratings beyond the ends of the scale: a model with open ends may predict some."""
     low, high = data.scale
-    return Statistic(
-        (f"below {low:g}", f"above {high:g}"), lambda values: np.array([(values < low).mean(), (values > high).mean()])
-    )
+    return Statistic(("",), lambda values: np.array([((values < low) | (values > high)).mean()]))
 
 
 def outliers(data: RatingData) -> Statistic:

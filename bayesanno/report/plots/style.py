@@ -67,7 +67,7 @@ WORDS = {  # of statistics and quantities
     "rest_agreement": "agreement of an annotator with the others",
     "histogram": "items with so many successes",
     "ratings": "ratings",
-    "beyond_ends": "shares of ratings beyond the ends",
+    "beyond_ends": "share of ratings beyond the ends",
     "outliers": "share of outliers",
     "slopes": "slopes of annotators",
     "within_items": "differences of spread between items",
