@@ -16,7 +16,7 @@ from bayesanno.cli.options import DataOptions
 from bayesanno.inference.dask.cluster import connect
 from bayesanno.inference.em_vb.fixed_point import require_updates
 from bayesanno.inference.methods import check_method_on_dask
-from bayesanno.modeling.kinds.annotations import require_one_column
+from bayesanno.modeling.kinds.base import require_one_column
 
 READ = ("item", "annotator", "label", "labels", "gold")  # the options of a long table in parts
 

@@ -103,6 +103,7 @@ def _refusing_broken(name: str) -> Iterator[None]:
         yield
     except DataError:
         raise
+    # zipfile raises NotImplementedError for a compression that it does not know.
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError, ValueError, KeyError) as error:
         reason = " ".join(str(error).split())
         raise DataError(f"{name} cannot be unpacked ({reason}): export or copy it again") from None

@@ -16,7 +16,7 @@ from bayesanno.inference.dask.annotations import link_block
 from bayesanno.inference.diagnosis.findings import find_in_design
 from bayesanno.io import partitioned
 from bayesanno.modeling.expectation import make_blocks
-from bayesanno.modeling.kinds.annotations import find_in_links
+from bayesanno.modeling.kinds.base import find_in_links
 from tests.samples import tiny_data, write_parts
 
 dask = pytest.importorskip("dask")

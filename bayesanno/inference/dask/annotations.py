@@ -57,7 +57,7 @@ from bayesanno.io.partitioned import (
 from bayesanno.modeling.arguments import ENTROPY, LOG_PROBABILITY, PROBABILITY, measure_entropy
 from bayesanno.modeling.expectation import AddsUp, PatternBlock, make_blocks, read_log_posterior
 from bayesanno.modeling.findings import Finding
-from bayesanno.modeling.kinds.annotations import find_in_links
+from bayesanno.modeling.kinds.base import find_in_links
 
 if TYPE_CHECKING:
     from dask.distributed import Client, Future

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, override
 import numpy as np
 
 from bayesanno._core.lazy import pd, pt, xr
-from bayesanno._core.messages import DataError, counted, listed
+from bayesanno._core.messages import DataError, listed
 from bayesanno.agreement.pairs import agree_with_self
 from bayesanno.agreement.vote import disagreed_items, shared_items, split_vote
 from bayesanno.data.annotations import AnnotationData, take_rows
@@ -28,7 +28,6 @@ from bayesanno.data.frame import name_winners
 from bayesanno.data.labelled import ANYONE, count_cells, divide
 from bayesanno.data.patterns import (
     Layout,
-    Links,
     find_joint_patterns,
     find_patterns,
     lay_out,
@@ -61,7 +60,9 @@ from bayesanno.modeling.kinds.base import (
     Measure,
     Patterns,
     Statistic,
+    find_in_links,
     measure_by,
+    require_one_column,
 )  # fmt: skip
 
 RESPONSE = ArrayName("label")  # the observed values
@@ -523,16 +524,6 @@ def find_in_repeats(data: AnnotationData) -> Iterator[Finding]:
         yield from check("contradicts-itself", most[name], [name], **words)
 
 
-def find_in_links(links: Links, data: Any) -> list[Finding]:
-    """Return why competence cannot be learnt, from the links between annotators."""
-    active = np.flatnonzero(data.by_annotator)
-    few = check("design-few-annotators", active.size, n=counted(active.size, "annotator"))
-    leaders, members = np.unique(links.leader[active], return_counts=True)
-    smallest = [] if few else [data.annotators[leaders[np.argmin(members)]]]
-    apart = [] if few else check("design-groups-apart", leaders.size, smallest)
-    return [*([] if links.checks else [find("design-one-answer")]), *few, *apart]
-
-
 # ------------------------------------------------------------------------------------------------------- simulation
 
 
@@ -551,14 +542,6 @@ def read_by_options(source: Any, options: Any) -> AnnotationData:
 
     data = data_of_source(source, options.reading, **options.known)
     return data.without_unsure() if options.get("drop_unsure") else data
-
-
-def require_one_column(model: Any, options: Any) -> None:
-    """Raise a DataError if there are several label columns."""
-    if len(options.label) > 1:
-        raise DataError(
-            f"{model.name} reads one label column, not {len(options.label)}: name one, or use model_a_multi"
-        )
 
 
 def last_of_two(data: AnnotationData) -> str:

@@ -20,9 +20,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from bayesanno._core.lazy import pd, pt, xr
-from bayesanno._core.messages import DataError
-from bayesanno.data.patterns import Layout
-from bayesanno.modeling.findings import Finding
+from bayesanno._core.messages import DataError, counted
+from bayesanno.data.patterns import Layout, Links
+from bayesanno.modeling.findings import Finding, check, find
 
 # ------------------------------------------------------------------------------------------------ arrays of a graph
 
@@ -203,6 +203,24 @@ type Measure = Callable[[np.ndarray, np.ndarray], float]  # of states (item,) an
 def measure_by(statistic: Statistic) -> Measure:
     """Return a measure of the answers alone from a statistic that is a single number."""
     return lambda _, answers: float(statistic.measure(answers).item())
+
+
+def find_in_links(links: Links, data: Any) -> list[Finding]:
+    """Return why competence cannot be learnt, from the links between annotators."""
+    active = np.flatnonzero(data.by_annotator)
+    few = check("design-few-annotators", active.size, n=counted(active.size, "annotator"))
+    leaders, members = np.unique(links.leader[active], return_counts=True)
+    smallest = [] if few else [data.annotators[leaders[np.argmin(members)]]]
+    apart = [] if few else check("design-groups-apart", leaders.size, smallest)
+    return [*([] if links.checks else [find("design-one-answer")]), *few, *apart]
+
+
+def require_one_column(model: Any, options: Any) -> None:
+    """Raise a DataError if there are several label columns."""
+    if len(options.label) > 1:
+        raise DataError(
+            f"{model.name} reads one label column, not {len(options.label)}: name one, or use model_a_multi"
+        )
 
 
 # -------------------------------------------------------------------------------------------------------- the record

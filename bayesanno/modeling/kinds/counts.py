@@ -19,7 +19,6 @@ from bayesanno.modeling.kinds.annotations import (
     last_of_two,
     read_by_options,
     read_names,
-    require_one_column,
 )
 from bayesanno.modeling.kinds.base import (
     PATTERN_ITEM,
@@ -32,6 +31,7 @@ from bayesanno.modeling.kinds.base import (
     Patterns,
     Statistic,
     measure_by,
+    require_one_column,
 )  # fmt: skip
 
 SUCCESSES, TRIALS = ArrayName("positive"), ArrayName("trials")

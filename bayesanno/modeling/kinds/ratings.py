@@ -19,12 +19,10 @@ from bayesanno.modeling.arguments import MEAN, SD, RatingDesign, Ratings
 from bayesanno.modeling.findings import Finding
 from bayesanno.modeling.kinds.annotations import (
     COLUMNS,
-    find_in_links,
     of_annotations,
     read_columns,
     read_names,
     recode_names,
-    require_one_column,
     store_columns,
 )
 from bayesanno.modeling.kinds.base import (
@@ -40,7 +38,9 @@ from bayesanno.modeling.kinds.base import (
     Measure,
     Patterns,
     Statistic,
+    find_in_links,
     measure_by,
+    require_one_column,
 )
 from bayesanno.modeling.kinds.counts import OF_COMPARISONS
 
@@ -241,37 +241,6 @@ def _average(data: RatingData, values: np.ndarray) -> np.ndarray:
     return divide(np.bincount(data.item, values, minlength=data.n_items), data.by_item)
 
 
-class _Residuals:
-    """Ratings less item and annotator, for a design: what a statistic of errors is computed from."""
-
-    def __init__(self, data: RatingData) -> None:
-        self.data, n = data, data.by_item[data.item]
-        self.several = n > 1
-        if not self.several.any():
-            raise DataError("no item has two ratings")
-        self.factor = np.sqrt(n / np.maximum(n - 1, 1))  # errors are smaller by this, since the mean has them
-
-    def find(self, values: np.ndarray) -> np.ndarray:
-        """Return residuals (annotation,): from the item's mean and then from the annotator's, nan of single ratings."""
-        data = self.data
-        away = (values - _average(data, values)[data.item]) * self.factor
-        who = data.annotator[self.several]
-        of_annotator = divide(
-            np.bincount(who, away[self.several], minlength=data.n_annotators),
-            np.bincount(who, minlength=data.n_annotators),
-        )
-        return np.where(self.several, away - of_annotator[data.annotator], np.nan)
-
-    def scale(self, values: np.ndarray) -> np.ndarray:
-        """Return residuals in standard deviations of their annotator, (annotation,), nan where there is none."""
-        found, who = self.find(values), self.data.annotator
-        kept = np.isfinite(found)
-        n = np.bincount(who[kept], minlength=self.data.n_annotators)
-        sd = np.sqrt(divide(np.bincount(who[kept], found[kept] ** 2, minlength=n.size), n))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(n[who] > 2, found / sd[who], np.nan)
-
-
 def ratings(data: RatingData) -> Statistic:
     """Count the ratings in ten parts of the scale; those beyond an end are in the last part."""
     low, high = data.scale
@@ -288,8 +257,24 @@ def beyond_ends(data: RatingData) -> Statistic:
 
 def outliers(data: RatingData) -> Statistic:
     """Measure the share of ratings that are more than three standard deviations of their annotator off."""
-    errors = _Residuals(data)
-    return Statistic(("",), lambda values: np.array([np.nanmean(np.abs(errors.scale(values)) > 3)]))
+    who, n = data.annotator, data.by_item[data.item]
+    several = n > 1
+    if not several.any():
+        raise DataError("no item has two ratings")
+    factor = np.sqrt(n / np.maximum(n - 1, 1))  # distances from a mean that has the rating itself are smaller by this
+    size = np.bincount(who[several], minlength=data.n_annotators)
+    kept = several & (size[who] > 2)
+
+    def average(values: np.ndarray) -> np.ndarray:
+        """Return the mean over each annotator's ratings of items with several, (annotation,)."""
+        return divide(np.bincount(who[several], values[several], minlength=size.size), size)[who]
+
+    def measure(values: np.ndarray) -> np.ndarray:
+        away = (values - _average(data, values)[data.item]) * factor
+        away -= average(away)
+        return np.array([(kept & (np.abs(away) > 3 * np.sqrt(average(away**2)))).mean()])
+
+    return Statistic(("",), measure)
 
 
 def slopes(data: RatingData) -> Statistic:
