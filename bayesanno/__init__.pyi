@@ -105,6 +105,7 @@ from .report.plots.annotators import plot_confusion as plot_confusion
 from .report.plots.criticism import plot_calibration as plot_calibration
 from .report.plots.criticism import plot_ranks as plot_ranks
 from .report.plots.items import plot_coverage as plot_coverage
+from .report.plots.items import plot_labels as plot_labels
 from .report.plots.items import plot_progress as plot_progress
 from .report.plots.plates import plot_plates as plot_plates
 from .report.plots.sensitivity import plot_prior as plot_prior

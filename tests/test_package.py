@@ -138,7 +138,7 @@ def wheel(tmp_path_factory):
 
 def test_what_is_imported_is_declared():
     declared = {re.match(r"[\w-]+", one)[0].replace("-", "_") for one in requires("bayesanno")}
-    declared |= {"arviz_base", "arviz_stats", "pytensor"}  # which come with ArviZ and PyMC
+    declared |= {"arviz_base", "arviz_stats", "PIL", "pytensor"}  # which come with ArviZ, matplotlib and PyMC
     names = {"bayesanno", *sys.stdlib_module_names}
     for path in (ROOT / "bayesanno").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

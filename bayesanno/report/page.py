@@ -23,6 +23,7 @@ from bayesanno.report.blocks import as_text, encode_picture, join_ends, large_ta
 from bayesanno.report.plots.agreement import describe_worth, plot_divergence, plot_usage
 from bayesanno.report.plots.annotators import draw_annotators, plot_confusion
 from bayesanno.report.plots.criticism import plot_calibration
+from bayesanno.report.plots.items import draw_labels
 from bayesanno.report.plots.types import plot_types
 from bayesanno.report.plots.values import plot_biases, plot_values
 from bayesanno.report.sections import annotators, findings, labels, systems
@@ -31,7 +32,7 @@ from bayesanno.report.sections.findings import LEAST_ITEMS, find_all
 SHOWN = (
     counted, enumerated, as_typed, as_text, encode_picture, join_ends, large_table, parts_of,
     labels.count_labels, labels.count_unsure, labels.compare_with_vote, labels.check_known, labels.find_hardest,
-    labels.item_rows, labels.expect_progress,
+    labels.item_rows, labels.expect_progress, draw_labels,
     systems.rank_systems, systems.share_labels,
     annotators.list_at_chance, annotators.list_annotators, annotators.describe_typical, annotators.describe_pairs,
     behaviour_table, describe_worth, draw_annotators, plot_confusion, plot_divergence, plot_usage,
@@ -62,6 +63,7 @@ def render(view: FitView, *, checks: bool, random_seed: int) -> str:
         seed=random_seed,
         sure=labels.LEAST_SURE,
         most_labels=labels.MOST_LABELS,
+        most_drawn=labels.MOST_DRAWN,
         wrong=WRONG,
         least_items=LEAST_ITEMS,
     )

@@ -109,7 +109,7 @@ def test_the_next_ratings_are_of_uncertain_items_by_the_careful(rated):
         ba.suggest_annotations(fit, 3, target="gold")
 
 
-@pytest.mark.parametrize("table", [ba.label_table, ba.sample_labels, ba.coverage_table, ba.recalibrate])
+@pytest.mark.parametrize("table", [ba.label_table, ba.sample_labels, ba.coverage_table, ba.recalibrate, ba.plot_labels])
 def test_tables_of_labels_name_the_table_of_values(rated, table):
     with pytest.raises(FitError, match="needs labels, and rating gives values: see value_table"):
         table(rated[2])

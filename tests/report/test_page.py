@@ -75,6 +75,11 @@ def test_a_page_says_how_it_was_made_and_asks_for_nothing_from_elsewhere(tiny_fi
     assert "url(" not in page
 
 
+def test_the_labels_of_the_most_doubtful_items_are_drawn_with_words(page):
+    drawn = "The items with the least certain labels: shares of their answers, and probabilities of their labels."
+    assert page.count(f'alt="{drawn}"><figcaption>{drawn}</figcaption>') == 1
+
+
 def test_names_from_data_are_never_markup(tmp_path):
     evil, closing = "<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>"
     records = [(item, who, label) for item in (evil, "s2", closing) for who, label in (("a", evil), ("b", "no"))]
@@ -176,6 +181,6 @@ class TestWhoErrsTogether:
         assert "Model and majority vote" in page
         assert "Use with care" in usage  # of so few draws
         for without_labels in (of_types, usage):
-            for said in ("Model and majority vote", "true labels of 20", "Use the labels"):
+            for said in ("Model and majority vote", "true labels of 20", "Use the labels", "least certain labels"):
                 assert said not in without_labels
         assert "Review the" not in usage

@@ -146,6 +146,11 @@ class TestCopies:
         assert text.count('class="verdict') == text.count('class="verdict doubt"') == 1
         for trusting in ("expected to be right", "done:", "If the probabilities are right", "No problems found"):
             assert trusting not in text
-        for doubting in ("Not shown: what more answers", "but these are off", "(here ada, bo, cy) look too good"):
+        for doubting in (
+            "Not shown: what more answers",
+            "but these are off",
+            "which are off.",
+            "(here ada, bo, cy) look too good",
+        ):
             assert doubting in text
         assert re.search(r"Of 200 known labels the model has 7\d\.\d% right, the vote 8\d\.\d%", text)

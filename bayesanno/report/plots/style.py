@@ -147,6 +147,23 @@ def cut_name(name: str, most: int = MOST_LETTERS) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
+def cut_names(names: Sequence[str], most: int = MOST_LETTERS) -> list[str]:
+    """Return names on one line, or the beginnings of those that are long, or both ends where these would be the same.
+
+    Examples
+    --------
+    >>> from bayesanno.report.plots.style import cut_names
+    >>> cut_names(["question one", "question two", "another question"], 9)
+    ['ques… one', 'ques… two', 'another …']
+    """
+    lines, tail = [" ".join(name.split()) for name in names], (most - 1) // 2
+    short = [cut_name(line, most) for line in lines]
+    return [
+        one if one == line or short.count(one) == 1 else f"{one[: most - 1 - tail]}…{line[-tail:]}"
+        for one, line in zip(short, lines, strict=True)
+    ]
+
+
 def draw_shares(axes: Axes, shares: np.ndarray, names: Sequence[str]) -> None:
     """Draw a bar for each row of shares, (row, name), with a part for each name; of many, for the largest ones."""
     if len(names) > MOST_PARTS:
@@ -178,8 +195,7 @@ def name_rows(axes: Axes, names: Sequence[str], *, along: str = "y", longest: in
     """Name rows (or columns), every one where there is room, else evenly spaced ones; long names are cut."""
     step = -(-len(names) // most)
     at = range(0, len(names), step)
-    short = [cut_name(name, longest) for name in names]
-    labels = [short[place] for place in at]
+    labels = cut_names([names[place] for place in at], longest)
     if along == "y":
         axes.set_yticks(list(at), labels, parse_math=False)
     else:

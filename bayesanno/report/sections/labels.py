@@ -22,6 +22,7 @@ from bayesanno.report.sections.findings import Findings
 
 LEAST_SURE = 0.9  # a label less probable than that may need another look
 MOST_LABELS = 10  # that the top of the page counts
+MOST_DRAWN = 20  # items whose labels are drawn
 MOST_HARD = 5  # items that are named as the hardest
 RISK = 0.05  # of a label that is done to be wrong
 FUTURES = 20
