@@ -26,8 +26,20 @@ def test_a_panel_for_each_quantity_and_a_row_for_each_prior():
     for axes, (_, rows) in zip(shown, table.groupby("quantity", sort=False), strict=True):
         means = points(axes, "o")
         np.testing.assert_allclose(means[:, 0], rows["mean"])
-        bars = [ends_of(line)[0] for line in axes.collections]  # each holds the middle of what is drawn
+        bars = np.concatenate([ends_of(lines) for lines in axes.collections])  # each holds the middle of what is drawn
         np.testing.assert_allclose(bars, rows[["eti89_lb", "eti89_ub"]])
+
+
+def test_a_panel_has_the_models_that_have_the_quantity_and_a_row_for_each_of_six_classes():
+    design = ba.make_design(items=20, annotators=3, labels=8, per_item=2, random_seed=1)
+    found = ba.describe_prior({"MACE": "mace", "one coin": "one_coin"}, design, draws=30, random_seed=1)
+    panels = {axes.get_title(loc="left"): axes for axes in plot_prior(found).axes}
+    assert rows_of(panels["competence of an annotator"]) == ["MACE"]
+    assert rows_of(panels["accuracy of an annotator"]) == ["MACE", "one coin"]
+    classes = panels["prevalence of a class (the first 6 of 8)"]
+    first = found.table.query("quantity == 'prevalence'")["of"].unique()[:6].tolist()
+    assert [text.get_text() for text in classes.texts] == 2 * first
+    assert len(points(classes, "o")) == 12
 
 
 def test_labels_are_in_the_order_in_which_they_would_change(tiny_fit, refuses):

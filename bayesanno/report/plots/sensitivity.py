@@ -22,7 +22,8 @@ from bayesanno.report.plots import style
 LONGEST_PRIOR = 64  # of the fields of a prior: rows differ at their ends
 LONGEST = 44  # letters of the name of a row
 BINS = 41  # of draws from a prior; an odd number, so that a half, third, quarter or fifth is inside of one
-MOST_NAMED = 6  # names in the legend of a panel
+ROW, THIN_ROW = 0.42, 0.3  # inches of a row of a panel, and of one for each class
+MOST_NAMED, LONGEST_CLASS = 6, 12  # classes, types or labels with a row each, and letters of their names
 MOST_DOUBLINGS = 4.0  # of a prior, beyond which it does not matter how many
 CHANGES = {"labels_changed": "items with another label", "largest_rank_move": "largest move of an annotator's rank"}
 
@@ -30,7 +31,7 @@ CHANGES = {"labels_changed": "items with another label", "largest_rank_move": "l
 def plot_prior(
     description: PriorDescription, *, ci_prob: float | None = None, ci_kind: CiKind = None, figsize: style.Size = None
 ) -> Figure:
-    """Draw what priors imply before data: a panel for each quantity, with a row for each model.
+    """Draw what priors imply before data: a panel for each quantity, with a row for each model that has it.
 
     Parameters
     ----------
@@ -44,8 +45,8 @@ def plot_prior(
     Returns
     -------
     matplotlib.figure.Figure
-        A row has the histogram of the prior, with a bar for the interval and a point at the mean. The
-        outlines of several classes, types or labels are over each other, with a bar each.
+        A row has the histogram of the prior, with a bar for the interval and a point at the mean. Each
+        class, type or label has a row, up to the first 6.
 
     Raises
     ------
@@ -65,44 +66,46 @@ def plot_prior(
     ends = [list(describe_draws(values, ci_prob, ci_kind).values())[2:] for values in every]
     table = description.table.assign(**dict(zip(("low", "high"), np.array(ends).T, strict=True)))
     by = [name for name in ("dimension", "quantity") if name in table]
-    panels = list(table.groupby(by, sort=False))
-    models = list(dict.fromkeys(table["model"]))
-    height = min(0.5 + 0.42 * len(models), style.MOST_INCHES / len(panels))
-    figure, axes = style.new_grid(len(panels), 1, height)
-    for one, (groups, part) in zip(axes, panels, strict=True):
+    parts = list(table.groupby(by, sort=False))
+    panels = [part[part["of"].isin(part["of"].unique()[:MOST_NAMED])] for _, part in parts]
+    heights = np.array([0.5 + (ROW if shown["of"].nunique() == 1 else THIN_ROW) * len(shown) for shown in panels])
+    figure, axes = style.new_grid(len(panels), 1, heights * min(1, style.MOST_INCHES / heights.sum()))
+    for one, shown, (groups, part) in zip(axes, panels, parts, strict=True):
         *dimension, quantity = map(str, groups)
-        words = [*filter(None, dimension), style.WORDS.get(quantity, quantity)]
-        one.set_title(": ".join(words), fontsize=style.NORMAL, loc="left", parse_math=False)
-        _draw_quantity(one, part, [description.drawn[row] for row in part.index], models)
-        lines = ["\n".join(wrap(style.cut_name(name, LONGEST), style.MOST_LETTERS)) for name in models]
-        one.set_yticks(range(len(models)), lines, parse_math=False)
+        words = [*filter(None, dimension), style.WORDS.get(quantity, f"parameter {quantity}")]
+        some = f" (the first {MOST_NAMED} of {part['of'].nunique()})" if len(shown) < len(part) else ""
+        one.set_title(": ".join(words) + some, fontsize=style.NORMAL, loc="left", parse_math=False)
+        _draw_quantity(one, shown, [description.drawn[row] for row in shown.index])
     return style.finish(figure, figsize=figsize)
 
 
-def _draw_quantity(axes: Axes, rows: pd.DataFrame, drawn: list[np.ndarray], models: list[str]) -> None:
-    of = list(dict.fromkeys(rows["of"]))  # the classes, types or labels, if there are several
+def _draw_quantity(axes: Axes, rows: pd.DataFrame, drawn: list[np.ndarray]) -> None:
     low, high = min(one.min() for one in drawn), max(one.max() for one in drawn)
     ends = (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
-    edges = np.linspace(ends[0], ends[1], BINS + 1)
-    colours = dict(zip(of, [style.ACCENT] if len(of) == 1 else style.shades(len(of) + 1), strict=False))
-    keys: dict[str, Any] = {}  # of the legend: each class once
-    for row, values in zip(rows.to_dict("records"), drawn, strict=True):
-        place, colour = models.index(row["model"]), colours[row["of"]]
+    edges, place = np.linspace(ends[0], ends[1], BINS + 1), np.arange(len(rows))
+    for at, values in zip(place, drawn, strict=True):
         share = np.histogram(values, edges)[0] / values.size
-        top = place - 0.62 * share / share.max()
-        alone, label = len(of) == 1, style.cut_name(row["of"], 14)
-        stairs = axes.stairs(
-            top, edges, baseline=place, fill=alone, color=colour, alpha=0.35 if alone else 0.9, label=label
-        )
-        keys.setdefault(row["of"], stairs)
-        below = place + 0.1 + 0.2 * of.index(row["of"]) / len(of)
-        axes.hlines(below, row["low"], row["high"], color=[colour], linewidth=1.5)
-        axes.plot(row["mean"], below, "o", color=colour, markersize=3.5)
+        axes.stairs(at - 0.62 * share / share.max(), edges, baseline=at, fill=True, color=style.ACCENT, alpha=0.35)
+    axes.hlines(place + 0.14, rows["low"], rows["high"], color=style.ACCENT, linewidth=1.5)
+    axes.plot(rows["mean"], place + 0.14, "o", color=style.ACCENT, markersize=3.5)
     margin = 0.02 * (ends[1] - ends[0])
-    axes.set(xlim=(ends[0] - margin, ends[1] + margin), ylim=(len(models) - 0.55, -0.75))
+    axes.set(xlim=(ends[0] - margin, ends[1] + margin), ylim=(len(rows) - 0.55, -0.75))
     axes.grid(axis="x", color=style.PALE, alpha=0.3)
-    if 1 < len(of) <= MOST_NAMED:
-        style.write_legend(axes, handles=keys.values(), ncols=3, bbox_to_anchor=(0, 0.25))
+    middle = rows.assign(place=place).groupby("model", sort=False)["place"].mean()
+    axes.set_yticks(middle.to_list(), [_wrap_name(name) for name in middle.index], parse_math=False)
+    if rows["of"].nunique() > 1:  # the classes, types or labels
+        names = style.cut_names(rows["of"].tolist(), LONGEST_CLASS)
+        beside: dict[str, Any] = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points", "va": "center"}
+        for at, name in zip(place, names, strict=True):
+            axes.annotate(name, (1, at), (4, 0), fontsize=style.SMALLEST, parse_math=False, **beside)
+        for edge in np.flatnonzero(rows["model"].to_numpy()[1:] != rows["model"].to_numpy()[:-1]):
+            axes.axhline(edge + 0.32, color=style.PALE, linewidth=0.6)
+
+
+def _wrap_name(name: str) -> str:
+    """Return a name on lines that end at blanks or underscores."""
+    lines = wrap(style.cut_name(name, LONGEST).replace("_", "_ "), style.MOST_LETTERS)
+    return "\n".join(lines).replace("_ ", "_")
 
 
 def plot_label_power_scaling(table: pd.DataFrame, *, most: int = 25, **options: Unpack[style.Panels]) -> Figure:

@@ -6,6 +6,7 @@ a figure can be read on a screen of 400 pixels. A legend is below its axes, wher
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -99,11 +100,14 @@ class ShownFigure(Figure):
         return picture.getvalue()
 
 
-def new_figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, list[Axes]]:
-    """Return a figure of a size in inches, and its panels, row by row."""
+def new_figure(
+    width: float, height: float, rows: int = 1, columns: int = 1, heights: Sequence[float] | None = None
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure of a size in inches, and its panels, row by row; rows may have different heights."""
     apart = ConstrainedLayoutEngine(w_pad=0.09)  # so that numbers at the ends of two axes do not meet
     figure = ShownFigure(figsize=(width, height), layout=apart)
-    return figure, [_begin_axes(axes) for axes in figure.subplots(rows, columns, squeeze=False).flat]
+    panels = figure.subplots(rows, columns, squeeze=False, height_ratios=heights)
+    return figure, [_begin_axes(axes) for axes in panels.flat]
 
 
 def open_axes(height: float, options: OneAxes, *, width: float = WIDTH) -> Axes:
@@ -120,10 +124,11 @@ def _begin_axes(axes: Axes) -> Axes:
     return axes
 
 
-def new_grid(n: int, columns: int, height: float) -> tuple[Figure, list[Axes]]:
-    """Return a figure, and n panels in rows of so many columns, each of about that height (inches)."""
+def new_grid(n: int, columns: int, height: float | np.ndarray) -> tuple[Figure, list[Axes]]:
+    """Return a figure, and n panels in rows of so many columns, each row of about that height, or its own (inches)."""
     rows = -(-n // columns)
-    figure, panels = new_figure(WIDTH, rows * (height + 0.25) + 1.2, rows, columns)
+    heights = np.broadcast_to(height, rows)
+    figure, panels = new_figure(WIDTH, float(heights.sum()) + 0.25 * rows + 1.2, rows, columns, heights.tolist())
     for empty in panels[n:]:
         empty.remove()
     return figure, panels[:n]
@@ -157,10 +162,11 @@ def cut_names(names: Sequence[str], most: int = MOST_LETTERS) -> list[str]:
     ['ques… one', 'ques… two', 'another …']
     """
     lines, tail = [" ".join(name.split()) for name in names], (most - 1) // 2
-    short = [cut_name(line, most) for line in lines]
+    short = {line: cut_name(line, most) for line in lines}
+    alike = Counter(short.values())
     return [
-        one if one == line or short.count(one) == 1 else f"{one[: most - 1 - tail]}…{line[-tail:]}"
-        for one, line in zip(short, lines, strict=True)
+        short[line] if line == short[line] or alike[short[line]] == 1 else f"{line[: most - 1 - tail]}…{line[-tail:]}"
+        for line in lines
     ]
 
 
