@@ -67,7 +67,7 @@ def plot_values(fit: Fit, *, ci_prob: float | None = None, **options: Unpack[sty
 def plot_biases(
     fit: Fit, *, ci_prob: float | None = None, ci_kind: CiKind = None, **options: Unpack[style.OneAxes]
 ) -> Figure:
-    """Draw the bias of each annotator against the standard deviation of the noise, both with intervals.
+    """Draw the bias of each annotator, the most generous on top, and the standard deviation of the noise.
 
     Parameters
     ----------
@@ -77,6 +77,12 @@ def plot_biases(
         As in `summary`.
     figsize, title, ax
         As in `plot_coverage`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        A point with an interval for each bias. The band around it is one standard deviation of the noise to each side:
+        it holds about two thirds of the annotator's errors. At the right the standard deviation, with its interval.
 
     Raises
     ------
@@ -91,17 +97,19 @@ def plot_biases(
     """
     view = view_for_table(fit)
     require_latents(view.model, view.named_data, "values", "plot_biases")
-    table = annotator_table(view, ci_prob=ci_prob, ci_kind=ci_kind)
-    axes = style.open_axes(4.4, options)
-    x, y = table["bias_mean"], table["sd_mean"]
-    (x_low, x_high, interval), (y_low, y_high, _) = find_bounds(table, "bias"), find_bounds(table, "sd")
-    axes.hlines(y, table[x_low], table[x_high], color=style.PALE)
-    axes.vlines(x, table[y_low], table[y_high], color=style.PALE)
+    table = annotator_table(view, ci_prob=ci_prob, ci_kind=ci_kind).sort_values("bias_mean", kind="stable")
+    n, bias, sd = len(table), table["bias_mean"], table["sd_mean"]
+    (low, high, interval), (sd_low, sd_high, _) = find_bounds(table, "bias"), find_bounds(table, "sd")
+    axes, place = style.open_axes(max(2.4, style.height_for(n)), options), np.arange(n)
+    axes.barh(place, 2 * sd, left=bias - sd, height=0.7, color=style.PALE, alpha=0.3, label="± sd of the noise")
     axes.axvline(0, color=style.PALE, linewidth=1, linestyle="--", zorder=0)
-    axes.scatter(x, y, s=30, facecolor=style.ACCENT, edgecolor=style.INK, linewidth=0.8, zorder=3)
-    if len(table) <= style.MOST_NAMES:
-        for name, one, other in zip(table["annotator"], x, y, strict=True):
-            axes.annotate(style.cut_name(name), (one, other), xytext=(4, 4), textcoords="offset points", fontsize=7)
-    axes.set(ylim=(0, None), xlabel="bias: how much higher than others (dashed: 0)", ylabel="sd of the noise")
-    style.write_title(axes, f"bias and noise of {counted(len(table), 'annotator')}, with {interval}s")
+    axes.hlines(place, table[low], table[high], color=style.ACCENT, linewidth=max(0.5, min(2.0, 120 / n)))
+    axes.scatter(bias, place, s=22, facecolor=style.ACCENT, edgecolor=style.INK, linewidth=0.8, zorder=3, label="bias")
+    style.name_rows(axes, table["annotator"].tolist())
+    ends = zip(sd, table[sd_low], table[sd_high], strict=True)
+    style.print_beside(axes, [f"{mean:.2g} ({a:.2g}–{b:.2g})" for mean, a, b in ends], "sd")
+    axes.use_sticky_edges = False
+    axes.set(ylim=(-0.6, n - 0.4), xlabel="how much higher than others (dashed: 0)")
+    style.write_title(axes, f"bias and noise of {counted(n, 'annotator')}, with {interval}s")
+    style.write_legend(axes, ncols=2)
     return style.finish(axes, **options)
