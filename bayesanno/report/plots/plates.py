@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -43,7 +45,8 @@ def plot_plates(
     matplotlib.figure.Figure
         A box for each parameter with a prior, with its dimensions beside annotators; for the latent state of an item,
         and any number of its own such as a difficulty, dashed, since they are summed out; and for the answers, and
-        parameters computed from the data, shaded, since they are known. An arrow leads from each to what depends on it
+        parameters computed from the data, shaded, since they are known. Numbers that only set the priors of parameters,
+        such as the ends of a scale, are left out. An arrow leads from each to what depends on it
         directly. What is on a plate is there once for each item, or each annotator.
 
     Raises
@@ -61,7 +64,8 @@ def plot_plates(
     ['annotator\nj = 1 ... J', 'answers', 'competence']
     """
     model = get_model(model)
-    process = describe_process(model, kind_of(model).make_smallest() if data is None else data)
+    some = kind_of(model).make_smallest() if data is None else data
+    process = _without_scales(describe_process(model, some))
     n_items = "I" if data is None else f"{data.n_items:,}"
     n_annotators = "J" if data is None else f"{getattr(data, 'n_annotators', 0):,}"
     places = _place(process)
@@ -72,7 +76,7 @@ def plot_plates(
     axes.set_aspect("equal")
     of_items = [name for name in (process.state, *process.numbers, process.answers) if name]
     _draw_plate(axes, [places[name] for name in of_items], f"item i = 1 ... {n_items}", below=True)
-    if process.answers in NAMES:  # each of them is an annotator's
+    if hasattr(some, "n_annotators"):  # each answer is an annotator's
         inside = [places[name] for name in [*_of_annotators(process), process.answers]]
         _draw_plate(axes, inside, f"annotator j = 1 ... {n_annotators}", below=False)
     nodes = {name: _draw_node(axes, place, name, process) for name, place in places.items()}
@@ -91,6 +95,15 @@ def plot_plates(
     return style.finish(axes, figsize=figsize, ax=ax)
 
 
+def _without_scales(process: ProcessGraph) -> ProcessGraph:
+    """Return a process without what is known and sets only the priors of parameters that all annotators share."""
+    shared = {name for name, dims in process.dims.items() if "annotator" not in dims}
+    children = {name: {child for parent, child in process.edges if parent == name} for name in process.known}
+    dims = {name: dims for name, dims in process.dims.items() if not children.get(name, {""}) <= shared}
+    edges = tuple(edge for edge in process.edges if edge[0] not in process.known or edge[0] in dims)
+    return replace(process, dims=dims, known=tuple(name for name in process.known if name in dims), edges=edges)
+
+
 def _of_annotators(process: ProcessGraph) -> list[str]:
     return [name for name, dims in process.dims.items() if "annotator" in dims]
 
@@ -103,7 +116,8 @@ def _place(process: ProcessGraph) -> dict[str, Point]:
     """
     own = _of_annotators(process)
     others = [name for name in process.dims if name not in own]
-    above = [name for name in others if any((name, one) in process.edges for one in own)]
+    of_own = {name: [at for at, one in enumerate(own) if (name, one) in process.edges] for name in others}
+    above = sorted(filter(of_own.get, others), key=lambda name: fmean(of_own[name]))  # so that few arrows cross
     to_state = [name for name in others if name not in above and (name, process.state) in process.edges]
     to_answers = [name for name in others if name not in above and name not in to_state]
     across, up = STEP
@@ -146,10 +160,10 @@ def _draw_node(axes: Axes, place: Point, name: str, process: ProcessGraph) -> Pa
     if len(shown) > LONGEST:
         shown = "_\n".join(shown.rsplit("_", 1))
     centred: dict[str, Any] = {"ha": "center", "va": "center", "color": style.INK}
-    up, down = (0.19, 0.11) if "\n" in caption else (0.11, 0.16)
+    up, down = (0.2, 0.1) if "\n" in caption else (0.11, 0.16)
     axes.text(x, y + (up if caption else 0), shown, fontsize=style.NORMAL, weight="bold", **centred)
     if caption:
-        axes.text(x, y - down, caption, fontsize=style.SMALLEST, linespacing=1, **centred)
+        axes.text(x, y - down, caption, fontsize=style.SMALLEST, linespacing=1.15, **centred)
     return box
 
 
