@@ -20,6 +20,7 @@ In a hurry, read notebook 0. The other seventeen are lessons of nine to fifteen 
 are stored with their outputs, and run on a laptop. To teach with them: [a plan of ten sessions](../teaching.md).
 """
 WIDTH = 480  # pixels of a thumbnail
+LEGIBLE = 580  # pixels of the widest picture whose texts can still be read on a screen of 400
 QUESTION = re.compile(r"\*\*The question\.\*\* (.+)", re.DOTALL)
 
 
@@ -56,10 +57,14 @@ def _tiles(rows: list[tuple[str, str, str]], *, pages: str, thumbs: str) -> str:
 
 def _first_picture(cells: list[dict[str, Any]]) -> bytes:
     for cell in cells:
-        for output in cell.get("outputs", []):
-            if "image/png" in output.get("data", {}):
-                return base64.b64decode(output["data"]["image/png"])
+        for picture in _pictures(cell):
+            return picture
     raise ValueError("a notebook without a picture")
+
+
+def _pictures(cell: dict[str, Any]) -> list[bytes]:
+    shown = [output.get("data", {}) for output in cell.get("outputs", [])]
+    return [base64.b64decode(one["image/png"]) for one in shown if "image/png" in one]
 
 
 def _thumbnail(picture: bytes) -> bytes:
@@ -87,15 +92,18 @@ def _first_sentences(text: str, most: int = 200) -> str:
 
 
 def dress(source: str) -> str:
-    """Add alternative texts to the pictures of a stored notebook."""
+    """Add alternative texts to the pictures of a stored notebook, and mark those that a narrow screen scrolls."""
     notebook = json.loads(source)
     heading = ""
     for cell in notebook["cells"]:
         text = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
             heading = (re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE) or [heading])[-1]
-        elif any("image/png" in output.get("data", {}) for output in cell["outputs"]):
-            cell["metadata"].setdefault("mystnb", {}).setdefault("image", {})["alt"] = _words_for(text, heading)
+        elif pictures := _pictures(cell):
+            options = {"alt": _words_for(text, heading)}
+            if max(Image.open(io.BytesIO(picture)).width for picture in pictures) > LEGIBLE:
+                options["classes"] = "wide"  # scrolls on a narrow screen: see site.css
+            cell["metadata"].setdefault("mystnb", {}).setdefault("image", {}).update(options)
     return json.dumps(notebook)
 
 

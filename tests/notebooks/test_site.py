@@ -4,6 +4,7 @@ import doctest
 import json
 import re
 import sys
+from base64 import b64decode
 from pathlib import Path
 
 import pytest
@@ -61,8 +62,12 @@ def test_examples_in_the_helpers_hold():
 def test_pictures_have_words(path):
     dressed = json.loads(stored.dress(path.read_text(encoding="utf-8")))
     for cell in dressed["cells"]:
-        if any("image/png" in output.get("data", {}) for output in cell.get("outputs", [])):
-            assert cell["metadata"]["mystnb"]["image"]["alt"].startswith("Figure of the section")
+        shown = [output.get("data", {}) for output in cell.get("outputs", [])]
+        widths = [int.from_bytes(b64decode(one["image/png"])[16:20]) for one in shown if "image/png" in one]
+        if widths:
+            options = cell["metadata"]["mystnb"]["image"]
+            assert options["alt"].startswith("Figure of the section")
+            assert (options.get("classes") == "wide") == (max(widths) > 580)  # which a narrow screen scrolls
 
 
 def test_the_page_of_findings_explains_every_rule(tmp_path):
