@@ -16,10 +16,10 @@ def write_report(fit: Fit, path: str | Path, *, checks: bool = True, random_seed
 
     It opens with one verdict on the fit and the findings that it rests on. Then come the labels, beside the majority
     vote; the leaderboard, where items compare systems or have a column `system`; who is no better than chance; and what
-    to do next. The sections after that show the systems, all items, the recalibration, if any, the annotators, what
-    more answers would bring, what the model fails to predict, how much the prior mattered, whether the fit converged,
-    and how it was made. Where the labels or the answers contradict the fit's probabilities, all that rests on these
-    says so, or is left out.
+    to do next. The sections after that show the systems, the most doubtful items and all items, the recalibration, if
+    any, the annotators, what more answers would bring, what the model fails to predict, how much the prior mattered,
+    whether the fit converged, and how it was made. Where the labels or the answers contradict the fit's probabilities,
+    all that rests on these says so, or is left out.
 
     Parameters
     ----------
