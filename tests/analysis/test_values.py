@@ -163,3 +163,13 @@ def test_what_the_model_lacks_is_named(shape, rng):
     found = find_off(Rating(), data, parameters)
     assert found >= SHAPES[shape]
     assert bool(found) == bool(SHAPES[shape])
+
+
+def test_the_figure_of_biases_has_a_row_for_each_annotator_with_the_noise_around_the_bias(rated):
+    _, _, fit = rated
+    table = ba.annotator_table(fit).sort_values("bias_mean", kind="stable")
+    axes = ba.plot_biases(fit).axes[0]
+    assert [text.get_text() for text in axes.get_yticklabels()] == table["annotator"].tolist()
+    bands = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in axes.patches]
+    around = np.column_stack([table["bias_mean"] - table["sd_mean"], table["bias_mean"] + table["sd_mean"]])
+    np.testing.assert_allclose(bands, around)
