@@ -42,8 +42,7 @@ def majority_vote(data: AnnotationData) -> pd.DataFrame:
     """
     require_kind(data, AnnotationData, "majority_vote")
     votes, probability = data.votes[:, data.class_codes], split_vote(data)  # (item, true_class)
-    overall = np.argsort(-votes.sum(axis=0), kind="stable")  # (true_class,), the most frequent first
-    code = overall[probability[:, overall].argmax(axis=1)]
+    code = choose_votes(probability, votes.sum(axis=0))
     table = pd.DataFrame({"item": list(data.items), "label": [data.classes[each] for each in code]}, dtype="str")
     table["share"] = divide(votes[np.arange(code.size), code], votes.sum(axis=1))
     table["n_annotations"] = votes.sum(axis=1).astype(int)
@@ -52,6 +51,24 @@ def majority_vote(data: AnnotationData) -> pd.DataFrame:
         table["gold"] = pd.Series([data.gold.get(item, "") for item in data.items], dtype="str")
         table["right"] = vote_right(data)
     return table
+
+
+def choose_votes(probability: np.ndarray, frequency: np.ndarray) -> np.ndarray:
+    """Return the class with the most votes of each item, (item,), from shares of votes, or votes, (item, true_class).
+
+    Of tied classes it is the one with the largest `frequency` over all items, (true_class,), or else the first.
+    """
+    overall = np.argsort(-frequency, kind="stable")
+    code: np.ndarray = overall[probability[:, overall].argmax(axis=1)]
+    return code
+
+
+def name_votes(data: AnnotationData) -> np.ndarray:
+    """Return the label with the most votes of each item, (item,), as `majority_vote` does; "" without votes."""
+    votes, probability = data.votes[:, data.class_codes], split_vote(data)
+    codes = choose_votes(probability, votes.sum(axis=0))
+    is_known = (votes.sum(axis=1) > 0) | (data.control_codes >= 0)
+    return np.where(is_known, np.array(data.classes, dtype=object)[codes], "")
 
 
 def vote_right(data: AnnotationData) -> np.ndarray:

@@ -30,7 +30,8 @@ def label_table(fit: xr.DataTree | FitView, *, coverage: float | None = None) ->
         One row per item, in the data's order: `item`, `label` (the most probable one), `probability` (of that label),
         `entropy` (nats), `n_annotations`, `p[<label>]` for each label, `weight` (1 minus the entropy as a share of its
         maximum: 1 if the label is certain, 0 if all are equally probable), `agreement` (the share of the item's
-        answers that are this label), `gold` if any is known, `kept`. Soft labels to train on are `p[...]`, or `label`
+        answers that are this label), `vote` (the label of most answers, as in `majority_vote`; "" without answers),
+        `gold` if any is known, `kept`. Soft labels to train on are `p[...]`, or `label`
         with `weight`. cleanlab's `label_quality` is `label`, `probability`, `agreement` and `n_annotations`, and its
         `pred_probs` are `p[...]`. Models with item difficulties add `difficulty`, its posterior mean. Models that allow
         for items whose true label nobody gave add `p_none`; that probability is spread over the labels not given. For
@@ -68,7 +69,7 @@ def tabulate_labels(parts: Sequence[FitPart], coverage: float | None = None) -> 
 
     table = concat_parts(parts, tabulate)
     ending = [
-        name for name in ("weight", "agreement", "p_none", "gold", "kept") if name in table
+        name for name in ("weight", "agreement", "vote", "p_none", "gold", "kept") if name in table
     ]  # after the labels of all dimensions
     return table[[name for name in table if name not in ending] + ending]
 

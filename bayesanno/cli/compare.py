@@ -24,12 +24,13 @@ from bayesanno._core.lazy import pd, xr
 from bayesanno._core.messages import counted
 from bayesanno._core.validate import check_at_least, known_seed
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import describe_study, new_folder, print_result, show_table, write_results
+from bayesanno.cli.files import describe_study, new_folder, print_findings, print_result, show_table, write_results
 from bayesanno.cli.for_model import choose_model, read_for, run_fit
 from bayesanno.criticism.predictive import LEAST_REPLICATES
 from bayesanno.criticism.sensitivity import lay_out_grid, require_labels
 from bayesanno.fits.storage import MAX_GROUP_BYTES
 from bayesanno.fits.view import view_of
+from bayesanno.inference.diagnosis.findings import read_findings
 from bayesanno.inference.em_vb.fixed_point import require_updates
 from bayesanno.inference.methods import METHODS, choose_method
 
@@ -69,6 +70,7 @@ def compare(
         for spec, one in models.items():
             typer.echo(f"fitting {spec}", err=True)
             fits[spec] = run_fit(one, answers, adjust=True, method=method, random_seed=seed, **sampling)
+            print_findings(read_findings(view_of(fits[spec])), "see run.json")
         tables, files = write_comparison(fits, folder, replicates=replicates, seed=seed, began=begin)
     print_result(describe_comparison(tables), out, sorted(files))
 
@@ -158,7 +160,12 @@ def write_comparison(
     asked = {name: json.loads(attrs[name]) for name in ("settings", "versions")}
     asked |= {"method": attrs["method"], "replicates": replicates, "seed": seed}
     asked["models"] = {
-        spec: {"model": view.model.name, "fields": view.model.to_fields(), "diagnostics": view.diagnostics}
+        spec: {
+            "model": view.model.name,
+            "fields": view.model.to_fields(),
+            "diagnostics": view.diagnostics,
+            "findings": [one.to_record() for one in read_findings(view)],
+        }
         for spec, view in views.items()
     }
     run = describe_study("compare", first.data, began, **asked)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FEW_GOLD = 5  # answers to items of known label: annotators with fewer are not named, unless all have fewer
+MOST_FINDINGS = 5  # lines after a fit; the report has all
 CANNOT_SEE = "only true labels can show errors that all annotators of an item share"
 BESIDE = {
     "accuracy_at_90": "of the most certain 90%",
@@ -110,9 +111,20 @@ def write_if_asked(table: pd.DataFrame, out: Path | None) -> None:
         typer.echo(out)
 
 
+def print_findings(found: Sequence[Finding], where: str) -> None:
+    """Print findings to stderr, the most serious first; beyond a few lines say `where` the others are."""
+    most = len(found) if len(found) <= MOST_FINDINGS else MOST_FINDINGS - 1
+    for one in found[:most]:
+        typer.echo(f"{one.level}: {one.text}", err=True)
+    if len(found) > most:
+        typer.echo(f"{counted(len(found) - most, 'more finding')}: {where}", err=True)
+
+
 def finish_fit(view: FitView, run: Mapping[str, Any], out: Path, *, report: bool) -> None:
     """Print the results of a fit and its files, and write its report: the fit is safe by now, even if that fails."""
-    print_result(describe_result(run), out, run["files"])
+    print_result(describe_result(run), out, ())
+    print_findings(read_findings(view), f"see {out / ('report.html' if report else 'run.json')}")
+    print_result((), out, run["files"])
     if "ranking.csv" in run["files"]:
         table = ba.ranking_table(view).round({"elo_mean": 0}).astype({"elo_mean": int})
         ends = find_bounds(table, "rank")[:2]
@@ -268,7 +280,6 @@ def describe_result(run: Mapping[str, Any]) -> Iterator[str]:
             yield "the answers are as the model predicts them"
         if "label_names" in run["data"] and "gold" in found and not found["gold"]:
             yield CANNOT_SEE
-    yield from (f"{one.level}: {one.text}" for one in listed if not one.warning)  # others were warned of
     yield f"{seconds['total']:.0f} s, of which {seconds['sample']:.0f} s {what}; seed {run['seed']}"
 
 

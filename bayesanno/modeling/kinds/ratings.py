@@ -331,8 +331,16 @@ def pair_errors(data: RatingData) -> Statistic:
         others = np.flatnonzero((own[data.item] >= 0) & ~np.isin(who, both))
         m = np.bincount(own[data.item[others]], minlength=items.size)
         if (m > 1).sum() >= LEAST_SHARED:
-            name = " & ".join(data.annotators[one] for one in both)
-            each.append((name, left[rows][first], right[rows][first], others, own[data.item[others]], m))
+            each.append(
+                (
+                    tuple(data.annotators[one] for one in both),
+                    left[rows][first],
+                    right[rows][first],
+                    others,
+                    own[data.item[others]],
+                    m,
+                )
+            )
     if not each:
         raise DataError(f"no two annotators share {LEAST_SHARED} items with two others")
 
@@ -346,7 +354,8 @@ def pair_errors(data: RatingData) -> Statistic:
             found.append(product.mean() / max(product.std() / np.sqrt(product.size), 1e-9))
         return np.array(found)
 
-    return Statistic(tuple(name for name, *_ in each), measure, by_largest=True)
+    about = tuple(names for names, *_ in each)
+    return Statistic(tuple(map(" & ".join, about)), measure, by_largest=True, about=about)
 
 
 OF_RATINGS = {
