@@ -306,9 +306,9 @@ def _describe_recalibration(found: Mapping[str, Any]) -> Iterator[str]:
         lower, upper, _ = find_bounds(about["temperature"])
         mean, low, high = (about["temperature"][name] for name in ("mean", lower, upper))
         yield (
-            f"temperature{where} {mean:.3g} ({low:.3g} to {high:.3g}), of {counted(about['n_known'], 'true label')}; "
-            f"their log score, each left out, {about['log_score']:.3g}, before {about['log_score_before']:.3g}, by "
-            f"frequencies alone {about['log_score_shares']:.3g}"
+            f"temperature{where} {mean:.3g} ({low:.3g} to {high:.3g}), from {counted(about['n_known'], 'true label')}; "
+            f"their log score was {about['log_score_before']:.3g} before, is {about['log_score']:.3g} now (each left "
+            f"out), and would be {about['log_score_shares']:.3g} by the frequencies of labels"
         )
 
 
