@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
@@ -244,7 +244,7 @@ def sensitivity(
         run = describe_study("sensitivity", answers, began, **asked)
         files = write_results(folder, tables, figures, run)
     lines = [*_describe_before(before.table), *_describe_scaling(tables["powerscale.csv"], tables["labels.csv"])]
-    print_result([*lines, *(_describe_study(study, values) if values else [])], out, files)
+    print_result([*lines, *(_describe_study(study) if values else [])], out, files)
 
 
 def parse_grid(given: Sequence[str]) -> dict[str, list[str]]:
@@ -294,15 +294,17 @@ def _describe_scaling(parameters: pd.DataFrame, items: pd.DataFrame) -> Iterator
     yield f"{soon} of {counted(len(items), 'item')} would change their label if the prior were doubled or halved"
 
 
-def _describe_study(study: ba.criticism.Study, fields: Iterable[str]) -> Iterator[str]:
+def _describe_study(study: ba.criticism.Study) -> Iterator[str]:
     table = study.table.iloc[1:].sort_values("labels_changed", ascending=False)
     for row in table.head(MOST_SHOWN).to_dict("records"):
-        what = ", ".join(f"{field}={as_typed(row[field])}" for field in fields)
         if row["labels_changed"] != row["labels_changed"]:
-            yield f"{what}: {row['problem']}"
+            yield f"{row['prior']}: {row['problem']}"
             continue
-        move = row.get("largest_rank_move", np.nan)
-        ranks = "" if np.isnan(move) else f"; an annotator's rank moves by up to {int(move)}"
-        yield f"{what}: {counted(int(row['labels_changed']), 'item')} with another label{ranks}"
+        said = [f"{counted(int(row['labels_changed']), 'item')} with another label"]
+        if "largest_rank_move" in row:
+            said.append(f"an annotator's rank moves by up to {int(row['largest_rank_move'])}")
+        if not np.isnan(row.get("elpd_diff", np.nan)):
+            said.append(f"elpd {row['elpd_diff']:+.1f} (SE {row['se_diff']:.1f})")
+        yield f"{row['prior']}: {'; '.join(said)}"
     if len(table) > MOST_SHOWN:
         yield f"and {len(table) - MOST_SHOWN} more that change less"
