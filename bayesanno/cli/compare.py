@@ -9,8 +9,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from itertools import product
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -218,10 +217,11 @@ def sensitivity(
     with new_folder(out, overwrite=overwrite) as folder:
         answers, described = read_for(chosen, source, options)
         require_labels(chosen, answers)
-        if values:
-            lay_out_grid(chosen, values, answers, drawn, {**sampling})  # refuses what is not possible
+        rows = lay_out_grid(chosen, values, answers, drawn, sampling) if values else []
         typer.echo(f"{chosen.name}: {described}", err=True)
-        before = ba.describe_prior(name_priors(chosen, values), answers, random_seed=drawn)
+        before = ba.describe_prior(
+            name_priors(chosen, {row.name: row.model for row in rows}), answers, random_seed=drawn
+        )
         fitted = run_fit(chosen, answers, adjust=False, random_seed=drawn, **sampling)
         tables = {"prior.csv": before.table}
         tables |= {
@@ -257,14 +257,10 @@ def parse_grid(given: Sequence[str]) -> dict[str, list[str]]:
     return values
 
 
-def name_priors(model: ba.AnnotationModel, grid: dict[str, list[str]]) -> dict[str, ba.AnnotationModel]:
-    """Return the model and those of a grid, by their settings; one that takes parameters from data is replaced."""
-    named = {model.name: model}
-    for values in product(*grid.values()):
-        setting = dict(zip(grid, values, strict=True))
-        named[", ".join(f"{field}={value}" for field, value in setting.items())] = ba.get_model(model, setting)
+def name_priors(model: ba.AnnotationModel, study: Mapping[str, ba.AnnotationModel]) -> dict[str, ba.AnnotationModel]:
+    """Return the model and those of a study by their names; one that takes parameters from data is replaced."""
     found: dict[str, ba.AnnotationModel] = {}
-    for name, one in named.items():
+    for name, one in {model.name: model, **study}.items():
         own = one.without_data()
         if own in found.values():
             continue
@@ -301,10 +297,11 @@ def _describe_study(study: ba.criticism.Study) -> Iterator[str]:
             yield f"{row['prior']}: {row['problem']}"
             continue
         said = [f"{counted(int(row['labels_changed']), 'item')} with another label"]
-        if "largest_rank_move" in row:
+        if row.get("largest_rank_move"):
             said.append(f"an annotator's rank moves by up to {int(row['largest_rank_move'])}")
-        if not np.isnan(row.get("elpd_diff", np.nan)):
-            said.append(f"elpd {row['elpd_diff']:+.1f} (SE {row['se_diff']:.1f})")
+        if (difference := row.get("elpd_diff", np.nan)) == difference:
+            way = "higher" if difference > 0 else "lower"
+            said.append(f"elpd is {way} by {abs(difference):.1f} (SE {row['se_diff']:.1f})")
         yield f"{row['prior']}: {'; '.join(said)}"
     if len(table) > MOST_SHOWN:
         yield f"and {len(table) - MOST_SHOWN} more that change less"
