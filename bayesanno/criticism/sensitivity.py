@@ -53,8 +53,9 @@ class Study:
           `largest_change` of an item's label probabilities (total variation), and `largest_rank_move` of an annotator,
           for models with a competence. With gold also `accuracy`.
         - `elpd_loo`, `elpd_diff`, `se_diff` and `n_high_pareto_k`: the prediction of left-out items, as in `compare`,
-          but the difference is to the model's own prior. A point estimate by EM has none, so its table lacks these
-          columns; VB and ADVI are approximations, whose `elpd_loo` is often too high.
+          but the difference is to the model's own prior. A point estimate by EM has none, nor has a fit with too few
+          draws or without `log_likelihood`: the columns are then nan, or absent if the own prior has none. VB and ADVI
+          are approximations, whose `elpd_loo` is often too high.
         - R-hat, ESS and divergences, `seconds`, and `problem`: the warnings of the fit, or the reason why it failed.
     flips : pandas.DataFrame
         One row per prior and item with a changed label: `prior`, `item`, `label` and `probability` under the model's
