@@ -9,8 +9,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import product
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -225,10 +224,11 @@ def sensitivity(
     with new_folder(out, overwrite=overwrite) as folder:
         answers, described = read_for(chosen, source, options)
         require_labels(chosen, answers)
-        if values:
-            lay_out_grid(chosen, values, answers, drawn, {**sampling})  # refuses what is not possible
+        rows = lay_out_grid(chosen, values, answers, drawn, sampling) if values else []
         typer.echo(f"{chosen.name}: {described}", err=True)
-        before = ba.describe_prior(name_priors(chosen, values), answers, random_seed=drawn)
+        before = ba.describe_prior(
+            name_priors(chosen, {row.name: row.model for row in rows}), answers, random_seed=drawn
+        )
         fitted = run_fit(chosen, answers, adjust=False, random_seed=drawn, **sampling)
         tables = {"prior.csv": before.table}
         tables |= {
@@ -251,7 +251,7 @@ def sensitivity(
         run = describe_study("sensitivity", answers, began, **asked)
         files = write_results(folder, tables, figures, run)
     lines = [*_describe_before(before.table), *_describe_scaling(tables["powerscale.csv"], tables["labels.csv"])]
-    print_result([*lines, *(_describe_study(study, values) if values else [])], out, files)
+    print_result([*lines, *(_describe_study(study) if values else [])], out, files)
 
 
 def parse_grid(given: Sequence[str]) -> dict[str, list[str]]:
@@ -264,14 +264,10 @@ def parse_grid(given: Sequence[str]) -> dict[str, list[str]]:
     return values
 
 
-def name_priors(model: ba.AnnotationModel, grid: dict[str, list[str]]) -> dict[str, ba.AnnotationModel]:
-    """Return the model and those of a grid, by their settings; one that takes parameters from data is replaced."""
-    named = {model.name: model}
-    for values in product(*grid.values()):
-        setting = dict(zip(grid, values, strict=True))
-        named[", ".join(f"{field}={value}" for field, value in setting.items())] = ba.get_model(model, setting)
+def name_priors(model: ba.AnnotationModel, study: Mapping[str, ba.AnnotationModel]) -> dict[str, ba.AnnotationModel]:
+    """Return the model and those of a study by their names; one that takes parameters from data is replaced."""
     found: dict[str, ba.AnnotationModel] = {}
-    for name, one in named.items():
+    for name, one in {model.name: model, **study}.items():
         own = one.without_data()
         if own in found.values():
             continue
@@ -301,15 +297,18 @@ def _describe_scaling(parameters: pd.DataFrame, items: pd.DataFrame) -> Iterator
     yield f"{soon} of {counted(len(items), 'item')} would change their label if the prior were doubled or halved"
 
 
-def _describe_study(study: ba.criticism.Study, fields: Iterable[str]) -> Iterator[str]:
+def _describe_study(study: ba.criticism.Study) -> Iterator[str]:
     table = study.table.iloc[1:].sort_values("labels_changed", ascending=False)
     for row in table.head(MOST_SHOWN).to_dict("records"):
-        what = ", ".join(f"{field}={as_typed(row[field])}" for field in fields)
         if row["labels_changed"] != row["labels_changed"]:
-            yield f"{what}: {row['problem']}"
+            yield f"{row['prior']}: {row['problem']}"
             continue
-        move = row.get("largest_rank_move", np.nan)
-        ranks = "" if np.isnan(move) else f"; an annotator's rank moves by up to {int(move)}"
-        yield f"{what}: {counted(int(row['labels_changed']), 'item')} with another label{ranks}"
+        said = [f"{counted(int(row['labels_changed']), 'item')} with another label"]
+        if row.get("largest_rank_move"):
+            said.append(f"an annotator's rank moves by up to {int(row['largest_rank_move'])}")
+        if (difference := row.get("elpd_diff", np.nan)) == difference:
+            way = "higher" if difference > 0 else "lower"
+            said.append(f"elpd is {way} by {abs(difference):.1f} (SE {row['se_diff']:.1f})")
+        yield f"{row['prior']}: {'; '.join(said)}"
     if len(table) > MOST_SHOWN:
         yield f"and {len(table) - MOST_SHOWN} more that change less"

@@ -156,6 +156,9 @@ class TestMirroredAccuracies:
     @NOISY
     def test_stacking_weighs_by_prediction(self, table15):
         whole = ba.combine_modes(table15[0], "stacking", random_seed=1)
+        names = ("inference_library", "inference_library_version")
+        for group in ("posterior", "sample_stats"):  # of the draws that were taken
+            assert [whole[group].attrs[name] for name in names] == [table15[0][group].attrs[name] for name in names]
         combination = json.loads(whole.attrs["combination"])
         assert combination["weights"] == "stacking"
         weight = [mode["weight"] for mode in combination["modes"]]
