@@ -31,7 +31,7 @@ DASK_HELP = (
 )
 
 
-@opt.command(ba.fit)
+@opt.command(ba.fit, intervals=True)
 def fit(
     model: opt.ModelName,
     data: opt.DataSource,
@@ -112,7 +112,7 @@ def read_gold(model: ba.AnnotationModel, data: Any, path: Path, options: Mapping
     return known.get("", known)
 
 
-@opt.command()
+@opt.command(intervals=True)
 def recalibrate(
     folder: opt.FitFolder,
     out: opt.OutFolder,
@@ -141,7 +141,7 @@ def recalibrate(
     finish_fit(view, run, out, report=report)
 
 
-@opt.command(ba.write_report)
+@opt.command(ba.write_report, intervals=True)
 def report(
     folder: opt.FitFolder,
     random_seed: opt.Seed,
