@@ -177,7 +177,7 @@ def describe(data: ba.AnnotationData, tables: dict[str, pd.DataFrame]) -> list[s
     """Return a summary of the tables in words."""
     n_unsure = int(data.unsure_by_annotator.sum())
     annotators, subsets = tables["annotators.csv"], tables["subsets.csv"].dropna(subset=["alpha"])
-    lines = [f"left out, except from the use of labels: {counted(n_unsure, 'unsure answer')}"] if n_unsure else []
+    lines = [f"{counted(n_unsure, 'unsure answer')} left out, except from the use of labels"] if n_unsure else []
     coefficients = tables["coefficients.csv"]
     defined = coefficients.dropna(subset="value").drop(columns="reason")
     lines += [show_table(defined)]
@@ -192,10 +192,12 @@ def describe(data: ba.AnnotationData, tables: dict[str, pd.DataFrame]) -> list[s
     if "gold.csv" in tables:
         known = tables["gold.csv"].nlargest(MOST_SHOWN, "n")
         known = known.drop(columns=known.filter(regex=r"^(?!kappa).*_eti").columns)
-        lines += ["by known labels (all in gold.csv, shares of labels in rates.csv):", show_table(known)]
+        lines += ["by known labels (gold.csv has all annotators, rates.csv the shares of labels):", show_table(known)]
     if "group" in annotators:
         sizes = annotators["group"].value_counts().sort_index().tolist()
-        lines.append(f"annotators who use labels alike: groups of {enumerated([str(size) for size in sizes])}")
+        lines.append(
+            f"groups of annotators who use labels alike: {enumerated([str(size) for size in sizes])} annotators"
+        )
     confused = tables["labels.csv"].query("times_confused > 0").head(MOST_SHOWN)
     if len(confused):
         pairs = [f"{row.label_1} and {row.label_2} ({row.times_confused:,} times)" for row in confused.itertuples()]
@@ -217,7 +219,7 @@ def _describe_outliers(table: pd.DataFrame) -> list[str]:
     if "farthest_probability" in table:
         row = table.iloc[int(table["farthest_probability"].argmax())]
         who = f"{row['annotator']} ({counted(int(row['n']), 'annotation')})"
-        return [f"uses labels least like the others, with probability {row['farthest_probability']:.2f}: {who}"]
+        return [f"{who} uses labels least like the others, with probability {row['farthest_probability']:.2f}"]
     outliers = table[table["outlier"]].sort_values("jsd_mean", ascending=False)["annotator"]
     if outliers.empty:
         return ["no annotator uses labels very unlike the others"]

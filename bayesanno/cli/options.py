@@ -129,9 +129,13 @@ class Fitting(Sampling):
 class Grouping(TypedDict):
     """The arguments of `group_table`."""
 
-    label: Annotated[Text, value("LABEL", "The only label to give shares of; of two labels the last by default.")]
-    differences: Annotated[bool, flag("--differences", "The differences between groups instead of their shares.")]
-    at_large: Annotated[bool, flag("--at-large", "Shares in the population that the items of a group are a sample of.")]
+    label: Annotated[
+        Text, value("LABEL", "Give the shares of this label only; by default of each label, or of the last of two.")
+    ]
+    differences: Annotated[bool, flag("--differences", "Give the differences between groups instead of their shares.")]
+    at_large: Annotated[
+        bool, flag("--at-large", "Give the shares in the population that the items of a group are a sample of.")
+    ]
     order: Annotated[
         Text, value("A,B,...", "The labels from the lowest to the highest, for mean grades.", callback=_split_given)
     ]
@@ -150,7 +154,7 @@ class Exporting(TypedDict):
     question: Annotated[
         Text, value("NAME", "The question in Argilla, or the control in Label Studio.", "--question", "--from-name")
     ]
-    to_name: Annotated[Text, value("NAME", "What the control labels in Label Studio, such as text.")]
+    to_name: Annotated[Text, value("NAME", "The data that the control labels in Label Studio, such as text.")]
     agent: Annotated[
         Text, value("NAME", 'Who gives the labels; "bayesanno MODEL" by default.', "--agent", "--model-version")
     ]
@@ -184,8 +188,9 @@ def _explain(function: Callable[..., Any]) -> dict[str, str]:
     found: dict[str, str] = {}
     for names, text in _ENTRY.findall(f"{section}\n"):
         first = re.split(r"(?<=[^.]\.)\s+(?=[A-Z])", " ".join(text.split()).replace("`", ""))[0]
-        if first.startswith("Whether to "):  # a flag does it
-            first = first[11].upper() + first[12:]
+        if first.startswith("Whether "):  # a flag does it, or says it
+            rest = first.removeprefix("Whether ").removeprefix("to ")
+            first = rest[0].upper() + rest[1:]
         found |= dict.fromkeys(names.split(", "), first)
     return found
 
@@ -227,10 +232,16 @@ _OPTIONS = _make_options(*(name for name in OF_READING if name != "transpose"), 
 OF_KINDS = {name: value(*shown) for kind in KINDS.values() for name, shown in kind.options.items()}
 _OF_MODELS = _make_options("controls", "items", "annotators") | {
     "add": Annotated[File, value("FILE", "Further answers (item,annotator,label), as `bayesanno next` asks for.")],
-    "class_prior": Annotated[Text, value("FORMULA", 'Columns of items that their class depends on, "a + (1 | b)".')],
+    "class_prior": Annotated[
+        Text, value("FORMULA", 'A formula of the columns that the class of an item depends on, such as "a + (1 | b)".')
+    ],
     "classifier": Annotated[Text, value("NAME", "A classifier's probabilities, in columns NAME[CLASS] of items.")],
     "judges_err": Annotated[
-        bool, flag("--judges-err", "Learn errors of judges where no comparison has two answers: else winners are true.")
+        bool,
+        flag(
+            "--judges-err",
+            "Learn the errors of judges even if no comparison has two answers; by default, winners are then true.",
+        ),
     ],
     "positive": Annotated[Text, value("LABEL", "The positive label; all others are negative (models of two labels).")],
     **{name: Annotated[Text, shown] for name, shown in OF_KINDS.items()},
