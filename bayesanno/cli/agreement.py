@@ -177,7 +177,7 @@ def describe(data: ba.AnnotationData, tables: dict[str, pd.DataFrame]) -> list[s
     """Return a summary of the tables in words."""
     n_unsure = int(data.unsure_by_annotator.sum())
     annotators, subsets = tables["annotators.csv"], tables["subsets.csv"].dropna(subset=["alpha"])
-    lines = [f"{counted(n_unsure, 'unsure answer')} left out, except from the use of labels"] if n_unsure else []
+    lines = [f"unsure answers are left out, except from the use of labels: {n_unsure:,}"] if n_unsure else []
     coefficients = tables["coefficients.csv"]
     defined = coefficients.dropna(subset="value").drop(columns="reason")
     lines += [show_table(defined)]
@@ -193,11 +193,9 @@ def describe(data: ba.AnnotationData, tables: dict[str, pd.DataFrame]) -> list[s
         known = tables["gold.csv"].nlargest(MOST_SHOWN, "n")
         known = known.drop(columns=known.filter(regex=r"^(?!kappa).*_eti").columns)
         lines += ["by known labels (gold.csv has all annotators, rates.csv the shares of labels):", show_table(known)]
-    if "group" in annotators:
-        sizes = annotators["group"].value_counts().sort_index().tolist()
-        lines.append(
-            f"groups of annotators who use labels alike: {enumerated([str(size) for size in sizes])} annotators"
-        )
+    if "group" in annotators and annotators["group"].nunique() > 1:
+        *sizes, last = map(str, annotators["group"].value_counts().sort_index())
+        lines.append(f"by their use of labels, annotators form groups of {', '.join(sizes)} and {last}")
     confused = tables["labels.csv"].query("times_confused > 0").head(MOST_SHOWN)
     if len(confused):
         pairs = [f"{row.label_1} and {row.label_2} ({row.times_confused:,} times)" for row in confused.itertuples()]
