@@ -8,7 +8,7 @@ from bayesanno._core.lazy import pd
 from bayesanno._core.messages import DataError
 from bayesanno.data.annotations import AnnotationData, take_rows
 from bayesanno.data.described import require_kind
-from bayesanno.data.labelled import divide
+from bayesanno.data.labelled import ANYONE, divide
 
 
 def majority_vote(data: AnnotationData) -> pd.DataFrame:
@@ -102,8 +102,13 @@ def require_shared(data: AnnotationData, who: str) -> AnnotationData:
 
 
 def require_once(data: AnnotationData, who: str) -> AnnotationData:
-    """Return annotations like `require_sure`, the first by each annotator of each item: agreement is between people."""
+    """Return annotations like `require_sure`, the first by each annotator of each item: agreement is between people.
+
+    Answers without names of annotators are all kept, as each may be another person's.
+    """
     sure = require_sure(data, who)
+    if sure.annotators == (ANYONE,):
+        return sure
     _, first = np.unique(sure.item * sure.n_annotators + sure.annotator, return_index=True)
     return sure if first.size == sure.n_annotations else take_rows(sure, np.sort(first))
 

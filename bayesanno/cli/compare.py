@@ -39,7 +39,7 @@ SHOWN = ("name", "elpd_loo", "elpd_diff", "se_diff", "weight", "n_high_pareto_k"
 MOST_SHOWN = 5  # rows of a table on the screen
 
 
-@opt.command(ba.fit, ba.predictive_check)
+@opt.command(ba.fit, ba.predictive_check, intervals=True)
 def compare(
     data: opt.DataSource,
     model: Annotated[list[str], opt.value("MODEL[,FIELD=VALUE...]", "A model, with fields to set; give two or more.")],
@@ -188,7 +188,7 @@ def describe_comparison(tables: dict[str, pd.DataFrame]) -> Iterator[str]:
         yield f"{name} does not predict {', '.join(low)}" if len(low) else f"{name} predicts all statistics"
 
 
-@opt.command(ba.fit)
+@opt.command(ba.fit, intervals=True)
 def sensitivity(
     model: opt.ModelName,
     data: opt.DataSource,

@@ -32,7 +32,7 @@ DASK_HELP = (
 )
 
 
-@opt.command(ba.fit)
+@opt.command(ba.fit, intervals=True)
 def fit(
     model: opt.ModelName,
     data: opt.DataSource,
@@ -57,11 +57,12 @@ def fit(
     """Fit MODEL to DATA and write the results to a folder.
 
     The files are posterior.nc, labels.csv, annotators.csv, summary.csv, run.json and report.html. Probabilities of
-    labels are adjusted by the check of the fit; the columns model_probability and model_p[...] are the model's. Models
-    of difficulty add difficulty.csv; models of grades, and --grades, add grades.csv (labels are ordered as in --labels,
-    or as numbers); --bio adds tags.csv, and --recalibrate recalibration.csv. With --dask, labels are Parquet files in
-    the folder labels. A model of counts reads a table of successes and trials, or counts one label of annotations
-    (--positive). A model of several dimensions reads a long table with a label column for each (--label A --label B).
+    labels are adjusted by the check of the fit; the columns model_probability and model_p[...] have those of the model
+    alone. Models of difficulty add difficulty.csv. Models of grades, and --grades, add grades.csv (labels are ordered
+    as in --labels, or as numbers). --bio adds tags.csv, and --recalibrate recalibration.csv. With --dask, labels are
+    Parquet files in the folder labels. A model of counts reads a table of successes and trials, or counts one label of
+    annotations (--positive). A model of several dimensions reads a long table with a label column for each
+    (--label A --label B).
     """
     begin = time.perf_counter()
     options, source = opt.gather_options(**reading), opt.one_source(data)
@@ -113,7 +114,7 @@ def read_gold(model: ba.AnnotationModel, data: Any, path: Path, options: Mapping
     return known.get("", known)
 
 
-@opt.command()
+@opt.command(intervals=True)
 def recalibrate(
     folder: opt.FitFolder,
     out: opt.OutFolder,
@@ -194,13 +195,13 @@ def write_changed(
     finish_fit(view, run, out, report=report)
 
 
-@opt.command(ba.write_report)
+@opt.command(ba.write_report, intervals=True)
 def report(
     folder: opt.FitFolder,
     random_seed: opt.Seed,
     checks: Annotated[
         bool,
-        opt.flag("--checks/--no-checks", "Run predictive checks and power-scaling, and look at what answers bring."),
+        opt.flag("--checks/--no-checks", "Also run predictive checks and power-scaling, and simulate further answers."),
     ],
     out: Annotated[opt.File, opt.value("FILE.html", "Where to write it; by default DIR/report.html.")] = None,
     overwrite: opt.Overwrite = False,

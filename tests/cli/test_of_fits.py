@@ -79,7 +79,7 @@ def test_an_expert_is_asked_for_true_labels(at, with_fit):
     ("options", "settings"),
     [
         ("wide.csv --ignore-gold --at-large", {"use_gold": False, "at_large": True}),
-        ("unnamed.csv --group system --ci-prob 0.8 --differences", {"ci_prob": 0.8, "differences": True}),
+        ("unnamed.csv --group system --ci 0.8 --differences", {"ci_prob": 0.8, "differences": True}),
         ("by.csv --order quality,other,delivery,billing", {"order": ["quality", "other", "delivery", "billing"]}),
     ],
 )

@@ -120,7 +120,7 @@ def test_checks_are_made_when_asked_for(tiny_fit, tmp_path):
     path = ba.write_report(tiny_fit, tmp_path / "report.html")
     page = path.read_text(encoding="utf-8")
     assert "Does it predict the observed answers?" in page
-    shown = re.search(r"<caption>Statistics as a whole.*?</table>", page, re.DOTALL)[0]
+    shown = re.search(r"<caption>Each statistic as a whole.*?</table>", page, re.DOTALL)[0]
     rows = [re.findall(r"<td.*?>(.*?)</td>", row) for row in shown.split("<tr>")[2:]]
     check = ba.predictive_check(tiny_fit, replicates=REPLICATES, random_seed=tiny_fit.attrs["random_seed"]).table
     whole, parts = check[check["level"] == "total"].sort_values("p", kind="stable"), check[check["level"] == "each"]

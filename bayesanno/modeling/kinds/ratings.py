@@ -60,7 +60,10 @@ class RatingKind(Kind):
     reads = "ratings, in one column of numbers"
     refused = ("labels", "unsure", "drop_unsure", "positive", "add", "count", *OF_COMPARISONS)
     options: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "scale": ("LOW:HIGH", "The ends of the scale of ratings; by default the lowest and the highest one.")
+        "scale": (
+            "LOW:HIGH",
+            "The ends of a scale of ratings; for a fit by default the lowest and the highest rating.",
+        )
     }
 
     # ---- the graph of a model
