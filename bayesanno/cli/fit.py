@@ -152,9 +152,9 @@ def modes(
     report: opt.Report = True,
     overwrite: opt.Overwrite = False,
 ) -> None:
-    """Weigh the modes that the chains of a fit are in, or leave chains out.
+    """Weigh the modes of a fit, or leave chains out.
 
-    Each mode is given its share of the posterior. All results are computed again and written to --out.
+    Each mode that chains are in gets its share of the posterior. All results are computed again and written to --out.
     """
     numbers = None if drop_chains is None else parse_chains(drop_chains)
 

@@ -50,7 +50,11 @@ def test_files_and_results_go_to_stdout_and_the_rest_to_stderr(fitted, crowd):
     )
     assert out[2].startswith("max R-hat 1.")
     assert out[-7].endswith("sampling; seed 1")
-    assert err == f"mace: {data.n_annotations:,} annotations of 400 items by 30 annotators; labels maybe, no, yes\n"
+    first, *others = err.splitlines()
+    assert first == f"mace: {data.n_annotations:,} annotations of 400 items by 30 annotators; labels maybe, no, yes"
+    listed = json.loads((folder / "run.json").read_text())["findings"]
+    assert others == [f"{one['level']}: {one['code']}: {one['message']} {one['command']}" for one in listed]
+    assert "spammer" in {one["code"] for one in listed}
 
 
 def test_tables_are_the_library_s_with_six_significant_digits(fitted, mace_fit):

@@ -47,7 +47,7 @@ def parts15(table15):
 
 
 def probability_by_quadrature(fit):
-    """The probability of the region of the draws of each mode, on a grid over their range of half standard deviations."""
+    """The probability of the region of the draws of each mode, on a grid of half standard deviations."""
     model, data = ba.get_model("model_a"), ba.data_of(fit)
     graph = model.build(data)
     density = choose_starts(graph, model, data, "vote", n_starts=0, most_gradients=0, random_seed=1).density
