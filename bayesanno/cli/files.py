@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -111,11 +112,15 @@ def write_if_asked(table: pd.DataFrame, out: Path | None) -> None:
         typer.echo(out)
 
 
-def print_findings(found: Sequence[Finding], where: str) -> None:
-    """Print findings to stderr, the most serious first; beyond a few lines say `where` the others are."""
+def print_findings(found: Sequence[Finding], where: str, folder: Path | None = None) -> None:
+    """Print findings to stderr, the most serious first; beyond a few lines say `where` the others are.
+
+    Remedies name the `folder` of the fit, if it has one.
+    """
     most = len(found) if len(found) <= MOST_FINDINGS else MOST_FINDINGS - 1
     for one in found[:most]:
-        typer.echo(f"{one.level}: {one.text}", err=True)
+        text = one.text if folder is None else one.text.replace(" DIR ", f" {quote(str(folder))} ")
+        typer.echo(f"{one.level}: {text}", err=True)
     if len(found) > most:
         typer.echo(f"{counted(len(found) - most, 'more finding')}: {where}", err=True)
 
@@ -123,7 +128,7 @@ def print_findings(found: Sequence[Finding], where: str) -> None:
 def finish_fit(view: FitView, run: Mapping[str, Any], out: Path, *, report: bool) -> None:
     """Print the results of a fit and its files, and write its report: the fit is safe by now, even if that fails."""
     print_result(describe_result(run), out, ())
-    print_findings(read_findings(view), f"see {out / ('report.html' if report else 'run.json')}")
+    print_findings(read_findings(view), f"see {out / ('report.html' if report else 'run.json')}", out)
     print_result((), out, run["files"])
     if "ranking.csv" in run["files"]:
         table = ba.ranking_table(view).round({"elo_mean": 0}).astype({"elo_mean": int})
