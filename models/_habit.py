@@ -12,12 +12,12 @@ from typing import Any, Literal
 import numpy as np
 
 from bayesanno._core.messages import counted, listed
-from bayesanno.agreement.skew import find_repeaters, measure_skew
+from bayesanno.agreement.skew import SKEWED, find_repeaters, measure_skew
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.modeling.findings import Finding, find, threshold_of
 
-SKEWED = {"learnt": 1 / 2, "uniform": 1 / 4}  # of the way from even answers to all the same: where a prior may mislead
+MISLED = {"learnt": SKEWED, "uniform": 1 / 4}  # of the way from even answers to all the same: where a prior may mislead
 # The least shares of all answers, by annotators who repeat a label, at which labels may follow them:
 OF_ANY = 0.55  # if they repeat different labels;
 MATRICES = 0.45  # if they repeat one label, in a model with confusions,
@@ -29,13 +29,11 @@ def find_class_or_habit(
 ) -> Iterator[Finding]:
     """Yield that the two class priors explain skewed answers in different ways."""
     skew = measure_skew(data)
-    even = 1 / data.n_classes
-    limit = {name: even + (1 - even) * share for name, share in SKEWED.items()}
     said: dict[str, Any] = {"share": skew.share, "label": repr(skew.label)}
     if not skew.alpha >= threshold_of("class-or-habit"):
-        if skew.share > limit[class_prior]:
+        if skew.exceeds(MISLED[class_prior], data.n_classes):
             yield find("class-or-habit", value=None if np.isnan(skew.alpha) else skew.alpha, **said)
-    elif class_prior == "uniform" and skew.share > limit["uniform"]:
+    elif class_prior == "uniform" and skew.exceeds(MISLED["uniform"], data.n_classes):
         yield find("class-not-habit", value=skew.alpha, **said)
 
 

@@ -23,7 +23,7 @@ def find_misnamed(population: xr.DataArray) -> Iterator[Finding]:
         row = typical.sel(true_class=name)
         ratio = float(row.max()) / max(float(row.sel(response=name)), np.finfo(float).tiny)
         if ratio > threshold_of("class-misnamed"):
-            called[name] = f"{name!r} by {str(row.idxmax('response').item())!r} ({float(row.max()):.0%})"
+            called[name] = f"{name!r} as {str(row.idxmax('response').item())!r} ({float(row.max()):.0%})"
             ratios.append(ratio)
     if called:
         yield find("class-misnamed", called, max(ratios), classes=", ".join(called.values()))

@@ -30,6 +30,7 @@ def call(function, given):
         "new_data": tiny_data(), "data": tiny_data(), "path": "x", "folder": "x", "client": None, "cost": {},
         "pair": ("no", "yes"), "than": ("no", "yes"), "chains": [0], "expected": [1, 1],
         "types": 1, "weight": [1], "rate": [0.5], "n": 1, "groups": {}, "source": TABLE, "to": "label-studio",
+        "table": TABLE,
     }  # fmt: skip
     parameters = list(inspect.signature(function).parameters.values())[1:]
     needed = [one.name for one in parameters if one.default is one.empty and one.kind is not one.VAR_KEYWORD]

@@ -16,7 +16,7 @@ import bayesanno as ba
 from bayesanno.cli.app import app
 
 ROOT = Path(__file__).parents[1]
-OF_SITE = ("guide", "which-model", "benchmarks", "teaching", "own-models", "cite", "answers")
+OF_SITE = ("index", "guide", "which-model", "benchmarks", "teaching", "own-models", "cite", "answers")
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "notebooks" / f"{name}.md" for name in OF_SITE)]
 HEROES = ["pip install uv && uv run bayesanno fit mace @crowd --out crowd", "pip install uv && uv run pytest"]
 

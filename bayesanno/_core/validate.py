@@ -56,7 +56,8 @@ def known_seed(random_seed: int | None) -> int:
 def check_share(what: str, value: float) -> None:
     """Raise a DataError if a value is not strictly between 0 and 1."""
     if not 0 < value < 1:  # nan is refused too
-        raise DataError(f"{what} is {value}: it must be above 0 and below 1")
+        meant = f"; {value:g}% is {value / 100:g}" if 1 < value < 100 else ""
+        raise DataError(f"{what} is {value}: it must be above 0 and below 1{meant}")
 
 
 def check_at_least(what: str, value: float, least: int, error: type[Exception] = FitError) -> None:

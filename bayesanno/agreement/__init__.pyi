@@ -1,5 +1,6 @@
 """Names of this room that few need; those that most need are in `bayesanno`."""
 
+from .advice import advise as advise
 from .coefficients import Kappa as Kappa
 from .coefficients import measure_kappa as measure_kappa
 from .groups import confusable_labels as confusable_labels

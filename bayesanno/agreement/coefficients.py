@@ -316,7 +316,9 @@ def agreement_table(
     resamples: int = 1000,
     random_seed: int | None = None,
 ) -> pd.DataFrame:
-    """Return all coefficients of agreement, with intervals.
+    """Return all coefficients of agreement, with intervals; `bayesanno.agreement.advise` says which to report.
+
+    Scott's pi and Cohen's kappa are means over the pairs of annotators who share items.
 
     Parameters
     ----------

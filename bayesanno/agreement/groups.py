@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from bayesanno._core.lazy import pd
@@ -11,7 +13,7 @@ from bayesanno.agreement.pairs import match_labels
 from bayesanno.agreement.vote import require_sure
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.described import require_kind
-from bayesanno.data.labelled import divide
+from bayesanno.data.labelled import ANYONE, divide
 
 MOST_GROUPED = 3_000  # annotators: their tree takes half a minute, and the table of all pairs is in memory
 
@@ -106,6 +108,9 @@ def confusable_labels(data: AnnotationData) -> pd.DataFrame:
     ['billing', 'delivery']
     """
     data = require_sure(data, "confusable_labels")
+    if data.annotators == (ANYONE,):  # each answer may be another person's
+        each = np.arange(data.n_annotations)
+        data = replace(data, annotator=each, annotators=tuple(map(str, each)))
     matches, n = match_labels(data), data.n_labels
     table = np.bincount(matches.label_1 * n + matches.label_2, matches.times, n**2).reshape(n, n)
     first, second = np.triu_indices(data.n_labels, 1)

@@ -19,6 +19,9 @@ from bayesanno.agreement.alpha import nominal_alpha
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.totals import AnnotationTotals
 
+SKEWED = 1 / 2  # of the way from even answers to all the same: from there on, alpha is low if errors are rare
+LOW_ALPHA = 0.4  # below it, annotators hardly agree on the items that have another label
+
 
 class Skew(NamedTuple):
     """The commonest answer: its share, with equal weight for each item, and its alpha against all others.
@@ -29,6 +32,10 @@ class Skew(NamedTuple):
     label: str
     share: float
     alpha: float
+
+    def exceeds(self, part: float, n_labels: int) -> bool:
+        """Whether the share is beyond a part of the way from even answers to `n_labels` to all the same."""
+        return self.share > 1 / n_labels + (1 - 1 / n_labels) * part
 
 
 @dataclass(frozen=True)

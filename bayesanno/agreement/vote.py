@@ -8,7 +8,7 @@ from bayesanno._core.lazy import pd
 from bayesanno._core.messages import DataError
 from bayesanno.data.annotations import AnnotationData, take_rows
 from bayesanno.data.described import require_kind
-from bayesanno.data.labelled import divide
+from bayesanno.data.labelled import ANYONE, divide
 
 
 def majority_vote(data: AnnotationData) -> pd.DataFrame:
@@ -42,8 +42,7 @@ def majority_vote(data: AnnotationData) -> pd.DataFrame:
     """
     require_kind(data, AnnotationData, "majority_vote")
     votes, probability = data.votes[:, data.class_codes], split_vote(data)  # (item, true_class)
-    overall = np.argsort(-votes.sum(axis=0), kind="stable")  # (true_class,), the most frequent first
-    code = overall[probability[:, overall].argmax(axis=1)]
+    code = choose_votes(probability, votes.sum(axis=0))
     table = pd.DataFrame({"item": list(data.items), "label": [data.classes[each] for each in code]}, dtype="str")
     table["share"] = divide(votes[np.arange(code.size), code], votes.sum(axis=1))
     table["n_annotations"] = votes.sum(axis=1).astype(int)
@@ -52,6 +51,24 @@ def majority_vote(data: AnnotationData) -> pd.DataFrame:
         table["gold"] = pd.Series([data.gold.get(item, "") for item in data.items], dtype="str")
         table["right"] = vote_right(data)
     return table
+
+
+def choose_votes(probability: np.ndarray, frequency: np.ndarray) -> np.ndarray:
+    """Return the class with the most votes of each item, (item,), from shares of votes, or votes, (item, true_class).
+
+    Of tied classes it is the one with the largest `frequency` over all items, (true_class,), or else the first.
+    """
+    overall = np.argsort(-frequency, kind="stable")
+    code: np.ndarray = overall[probability[:, overall].argmax(axis=1)]
+    return code
+
+
+def name_votes(data: AnnotationData) -> np.ndarray:
+    """Return the label with the most votes of each item, (item,), as `majority_vote` does; "" without votes."""
+    votes, probability = data.votes[:, data.class_codes], split_vote(data)
+    codes = choose_votes(probability, votes.sum(axis=0))
+    is_known = (votes.sum(axis=1) > 0) | (data.control_codes >= 0)
+    return np.where(is_known, np.array(data.classes, dtype=object)[codes], "")
 
 
 def vote_right(data: AnnotationData) -> np.ndarray:
@@ -85,8 +102,13 @@ def require_shared(data: AnnotationData, who: str) -> AnnotationData:
 
 
 def require_once(data: AnnotationData, who: str) -> AnnotationData:
-    """Return annotations like `require_sure`, the first by each annotator of each item: agreement is between people."""
+    """Return annotations like `require_sure`, the first by each annotator of each item: agreement is between people.
+
+    Answers without names of annotators are all kept, as each may be another person's.
+    """
     sure = require_sure(data, who)
+    if sure.annotators == (ANYONE,):
+        return sure
     _, first = np.unique(sure.item * sure.n_annotators + sure.annotator, return_index=True)
     return sure if first.size == sure.n_annotations else take_rows(sure, np.sort(first))
 

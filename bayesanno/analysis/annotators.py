@@ -41,6 +41,7 @@ def annotator_table(
         last three require Markov chains; a point estimate, such as EM's, has only the mean. If some labels are not
         classes ("unsure"), the column `unsure` gives their share among the annotator's annotations. Models of grades
         add the same columns for `severity_`, which is positive for severe annotators, and for `sd_`, both in grades.
+        `rating` adds them for `bias_` and `sd_`, in points of the scale, and with `slope=True` for `slope_`.
         Comparisons (`class_prior=Pairs(...)`) add `prefers_first_` with `mean`, `sd` and interval, the position bias:
         how much more often an annotator says that the first is better than the second, where each is better equally
         often. It is 0 without a preference, 1 if the answer is always the first, and -1 if always the second.

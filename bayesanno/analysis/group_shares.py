@@ -40,7 +40,7 @@ from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import Codes
 from bayesanno.fits.view import ADJUSTMENT, RECALIBRATION, FitPart, FitView, part_of
 from bayesanno.graph.functions import stack_samples
-from bayesanno.inference.diagnosis.findings import read_findings
+from bayesanno.inference.diagnosis.findings import SHARED, read_findings
 from bayesanno.inference.tempering import temperings_of
 from bayesanno.modeling.arguments import MEAN, require_latents
 from bayesanno.modeling.class_prior import class_prior_of, column_of
@@ -438,7 +438,7 @@ def _explain_limits(view: FitView, part: FitPart, *, is_powered: bool) -> Iterat
             "this recalibrated fit has a class prior: if annotators err together, groups are pulled towards each other "
             "and their intervals are too narrow; recalibrate a fit without a class prior"
         )
-    is_shared = any(one.code == "errors-correlate" for one in read_findings(view))
+    is_shared = any(one.code in (*SHARED, "errors-correlate") for one in read_findings(view))
     if is_shared and not is_powered and not is_recalibrated:
         yield (
             "annotators err together, so intervals of shares may be too narrow: give the true labels of some items of "

@@ -27,17 +27,22 @@ def label_table(fit: xr.DataTree | FitView, *, coverage: float | None = None) ->
     Returns
     -------
     pandas.DataFrame
-        One row per item, in the data's order: `item`, `label` (the most probable one), `probability` (of that label),
-        `entropy` (nats), `n_annotations`, `p[<label>]` for each label, `weight` (1 minus the entropy as a share of its
-        maximum: 1 if the label is certain, 0 if all are equally probable), `agreement` (the share of the item's
-        answers that are this label), `gold` if any is known, `kept`. Soft labels to train on are `p[...]`, or `label`
-        with `weight`. cleanlab's `label_quality` is `label`, `probability`, `agreement` and `n_annotations`, and its
-        `pred_probs` are `p[...]`. Models with item difficulties add `difficulty`, its posterior mean. Models that allow
-        for items whose true label nobody gave add `p_none`; that probability is spread over the labels not given. For
-        data with several dimensions, one row per dimension and item; `dimension` is the first column. Models of item
-        types have `item_type` (the most probable one) in place of `label`, `p[<type>]` for each type, and `hard`, the
-        probability that the item is of the hard type. For counts, the columns are `item`, `p[<type>]` for each type,
-        `successes`, `trials`, `hard`, `kept`.
+        One row per item, in the data's order: `item`, `label` (the most probable one), `winner` (of comparisons: the
+        system that the label names; a tie is its label), `probability` (of that label), `entropy` (nats),
+        `n_annotations`, `p[<label>]` for each label, `model_probability` and `model_p[<label>]` (of adjusted or
+        recalibrated labels: by the model alone), `weight` (1 minus the entropy as a share of its maximum: 1 if the
+        label is certain, 0 if all are equally probable), `agreement` (the share of the item's answers that are this
+        label), `vote` (the label of most answers, as in `majority_vote`; "" without answers), `gold` if any is known,
+        `kept`. Soft labels to train on are `p[...]`, or `label` with `weight`.
+        cleanlab's `label_quality` is `label`, `probability`, `agreement` and `n_annotations`, and its `pred_probs` are
+        `p[...]`.
+
+        Models with item difficulties add `difficulty`, its posterior mean. Models that allow for items whose true label
+        nobody gave add `p_none`; that probability is spread over the labels not given. For data with several
+        dimensions, one row per dimension and item; `dimension` is the first column. Models of item types have
+        `item_type` (the most probable one) in place of `label`, `p[<type>]` for each type, and `hard`, the probability
+        that the item is of the hard type. For counts, the columns are `item`, `p[<type>]` for each type, `successes`,
+        `trials`, `hard`, `kept`.
 
     Raises
     ------
@@ -68,7 +73,7 @@ def tabulate_labels(parts: Sequence[FitPart], coverage: float | None = None) -> 
 
     table = concat_parts(parts, tabulate)
     ending = [
-        name for name in ("weight", "agreement", "p_none", "gold", "kept") if name in table
+        name for name in ("weight", "agreement", "vote", "p_none", "gold", "kept") if name in table
     ]  # after the labels of all dimensions
     return table[[name for name in table if name not in ending] + ending]
 

@@ -92,7 +92,7 @@ def reliability_table(fit: Fit, *, k: float | None = None, ci_prob: float | None
     -------
     pandas.DataFrame
         A row for each coefficient, of this panel of annotators and of the population that they come from: `of`,
-        "panel" or "population"; `coefficient`; `k`; `mean`, `sd` and the interval.
+        "panel" or "population"; `coefficient`; `k`; `mean`, `sd`, `eti89_lb` and `eti89_ub`.
 
     Raises
     ------

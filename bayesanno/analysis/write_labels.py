@@ -19,6 +19,7 @@ from bayesanno._core.files import write_whole
 from bayesanno._core.lazy import pd, xr
 from bayesanno._core.messages import DataFileError, FitError
 from bayesanno._core.validate import is_remote
+from bayesanno.agreement.vote import choose_votes
 from bayesanno.analysis.labels import label_table
 from bayesanno.analysis.predict import predict_labels
 from bayesanno.fits.storage import is_on_dask, model_of, require_tree, totals_of
@@ -127,6 +128,7 @@ def _of_items(fit: xr.DataTree, data: Any, client: Client | None) -> Callable[[P
 def _of_parts(fit: xr.DataTree, data: DaskAnnotations) -> Callable[[Path], WrittenLabels]:
     """Return a function that has workers write the labels of the items that they hold to a folder."""
     model, known = require_updates(model_of(fit), fit.attrs["method"]), totals_of(fit)
+    frequency = known.label_shares
     for what in ("annotators", "labels"):
         if getattr(known, what) != getattr(data, what):
             raise FitError(f"the {what} of {data.name} must be those of this fit, in the same order: fit again")
@@ -136,7 +138,7 @@ def _of_parts(fit: xr.DataTree, data: DaskAnnotations) -> Callable[[Path], Writt
 
     def write(folder: Path) -> WrittenLabels:
         with allow_large_tasks():
-            written = data.on_workers.add_up_parts(write_part, logs, adjustment, data.labels, folder)
+            written = data.on_workers.add_up_parts(write_part, logs, adjustment, data.labels, frequency, folder)
         for left in folder.glob(".*.tmp"):  # left by workers that were killed while writing
             left.unlink(missing_ok=True)
         return written
@@ -145,9 +147,14 @@ def _of_parts(fit: xr.DataTree, data: DaskAnnotations) -> Callable[[Path], Writt
 
 
 def write_part(
-    part: Part, logs: Logs, adjustment: Tempering | None, labels: Sequence[str], folder: Path
+    part: Part,
+    logs: Logs,
+    adjustment: Tempering | None,
+    labels: Sequence[str],
+    frequency: np.ndarray,
+    folder: Path,
 ) -> WrittenLabels:
-    """Write the labels of a part, and return their counts."""
+    """Write the labels of a part, and return their counts; the `frequency` of labels is that in the whole table."""
     log_p, model = read_log_posterior(part.items, logs), None
     if adjustment is not None:
         model = np.exp(log_p)
@@ -155,7 +162,8 @@ def write_part(
     probability = np.exp(log_p)
     of_class = np.tile(part.items.names_class.T, (part.by_annotator.size, 1))  # (annotator and response, label)
     said = np.concatenate([block.answers @ of_class for block in part.items.blocks])[part.items.pattern]
-    table = tabulate_posterior(part.names, labels, probability, part.n_annotations, said, model=model)
+    vote = np.where(said.sum(axis=1) > 0, np.array(labels, dtype=object)[choose_votes(said, frequency)], "")
+    table = tabulate_posterior(part.names, labels, probability, part.n_annotations, said, model=model, vote=vote)
     if part.gold is not None:
         table["gold"] = pd.Series(part.gold, dtype="str")
     return write_file(table, len(table), folder, part.number)

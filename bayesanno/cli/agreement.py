@@ -15,12 +15,13 @@ from bayesanno._core.lazy import pd, xr
 from bayesanno._core.messages import counted, enumerated
 from bayesanno._core.validate import known_seed
 from bayesanno.agreement.behaviour import pair_distances, usage_shares
-from bayesanno.agreement.coefficients import find_label_scale
+from bayesanno.agreement.coefficients import MEAN_OF_PAIRS, find_label_scale
 from bayesanno.agreement.groups import MOST_GROUPED
 from bayesanno.agreement.noise import bound_noise_of
 from bayesanno.agreement.subsets import alpha_without_each
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_study, new_folder, print_result, show_status, show_table, write_results
+from bayesanno.data.labelled import ANYONE
 from bayesanno.modeling.kinds import KINDS, ratings, refused_by
 from bayesanno.modeling.kinds.annotations import find_in_repeats, read_by_options
 
@@ -34,7 +35,7 @@ SHORTER = {f"cohen_{name}": name for name in ("kappa", "kappa_linear", "kappa_qu
 SHORTER |= {"krippendorff_alpha": "alpha"}
 
 
-@opt.command(ba.agreement_table)
+@opt.command(ba.agreement_table, intervals=True)
 def agreement(
     data: opt.DataSource,
     out: opt.OutFolder,
@@ -49,13 +50,14 @@ def agreement(
     posterior: Annotated[
         bool, opt.flag("--posterior", "Fit label_usage: intervals, and which annotator differs most.")
     ] = False,
-    scale: Annotated[
-        str | None, opt.value("LOW:HIGH", "Compare ratings on a scale with these two ends, in place of labels.")
-    ] = None,
+    scale: Annotated[opt.Text, opt.OF_KINDS["scale"]] = None,
     plots: Annotated[bool, opt.flag("--plots/--no-plots", "Whether to draw the figures.")] = True,
     overwrite: opt.Overwrite = False,
 ) -> None:
-    """Measure how far annotators agree and how they use labels."""
+    """Measure agreement on labels, or on ratings (--scale).
+
+    It also measures how annotators use labels. Its last sentence says which coefficient to report.
+    """
     began = time.perf_counter()
     options, chosen = opt.gather_options(**reading, scale=scale), known_seed(random_seed)
     with new_folder(out, overwrite=overwrite) as folder:
@@ -70,7 +72,7 @@ def agreement(
             found = ba.rating_agreement(rated, resamples=resamples, random_seed=chosen)
             run = describe_study("agreement", rated, began, seed=chosen, resamples=resamples)
             files = write_results(folder, {"coefficients.csv": found}, {}, run)
-            print_result([show_table(found)], out, files)
+            print_result([show_table(found), ba.agreement.advise(rated, found)], out, files)
             return
         answers = read_by_options(opt.one_source(data), options)
         answers = replace(answers, controls={})  # which some exports have, and nothing here uses
@@ -175,19 +177,25 @@ def describe(data: ba.AnnotationData, tables: dict[str, pd.DataFrame]) -> list[s
     """Return a summary of the tables in words."""
     n_unsure = int(data.unsure_by_annotator.sum())
     annotators, subsets = tables["annotators.csv"], tables["subsets.csv"].dropna(subset=["alpha"])
-    lines = [f"left out, except from the use of labels: {counted(n_unsure, 'unsure answer')}"] if n_unsure else []
+    lines = [f"unsure answers are left out, except from the use of labels: {n_unsure:,}"] if n_unsure else []
     coefficients = tables["coefficients.csv"]
-    lines += [show_table(coefficients.dropna(subset="value").drop(columns="reason"))]
+    defined = coefficients.dropna(subset="value").drop(columns="reason")
+    lines += [show_table(defined)]
+    of_pairs = [name for name in defined["coefficient"] if name in MEAN_OF_PAIRS]
+    if of_pairs and _n_active(data) > 2:
+        lines.append(f"means over the pairs of annotators: {', '.join(of_pairs)}")
     lines += [f"{row.coefficient}: {row.reason}" for row in coefficients.query("reason != ''").itertuples()]
-    lines += _describe_outliers(annotators)
-    lines += [one.text for one in find_in_repeats(data)]
+    if _n_active(data) > 1:
+        lines += _describe_outliers(annotators)
+    if data.annotators != (ANYONE,):
+        lines += [one.text for one in find_in_repeats(data)]
     if "gold.csv" in tables:
         known = tables["gold.csv"].nlargest(MOST_SHOWN, "n")
         known = known.drop(columns=known.filter(regex=r"^(?!kappa).*_eti").columns)
-        lines += ["by known labels (all in gold.csv, shares of labels in rates.csv):", show_table(known)]
-    if "group" in annotators:
-        sizes = annotators["group"].value_counts().sort_index().tolist()
-        lines.append(f"annotators who use labels alike: groups of {enumerated([str(size) for size in sizes])}")
+        lines += ["by known labels (gold.csv has all annotators, rates.csv the shares of labels):", show_table(known)]
+    if "group" in annotators and annotators["group"].nunique() > 1:
+        *sizes, last = map(str, annotators["group"].value_counts().sort_index())
+        lines.append(f"by their use of labels, annotators form groups of {', '.join(sizes)} and {last}")
     confused = tables["labels.csv"].query("times_confused > 0").head(MOST_SHOWN)
     if len(confused):
         pairs = [f"{row.label_1} and {row.label_2} ({row.times_confused:,} times)" for row in confused.itertuples()]
@@ -195,20 +203,21 @@ def describe(data: ba.AnnotationData, tables: dict[str, pd.DataFrame]) -> list[s
     for row in tables["noise.csv"].dropna(subset="gamma").to_dict("records") if "noise.csv" in tables else ():
         noise, agreed = (f"{int(number):,}" for number in (row["t0"] - row["d"], row["n"] - row["d"]))
         lines.append(
-            f"unanimous by chance: at most {noise} of {agreed} unanimous items, with probability {row['ci_prob']:g}"
+            f"with probability {row['ci_prob']:g}, at most {noise} of the {agreed} unanimous items are so by chance"
         )
-    for row in subsets[subsets["size"].isin(SHOWN_SIZES)].groupby("size").head(1).to_dict("records"):
+    smaller = subsets[subsets["size"].isin(SHOWN_SIZES) & (subsets["size"] < _n_active(data))]
+    for row in smaller.groupby("size").head(1).to_dict("records"):
         searched = ", of those searched" if row["search"] == "beam" else ""
         who = f"the {row['size']} of {counted(data.n_annotators, 'annotator')} who agree best{searched}"
         lines.append(f"{who}: alpha {row['alpha']:.3f} ({row['annotators']})")
-    return lines
+    return [*lines, ba.agreement.advise(data, coefficients)]
 
 
 def _describe_outliers(table: pd.DataFrame) -> list[str]:
     if "farthest_probability" in table:
         row = table.iloc[int(table["farthest_probability"].argmax())]
         who = f"{row['annotator']} ({counted(int(row['n']), 'annotation')})"
-        return [f"uses labels least like the others, with probability {row['farthest_probability']:.2f}: {who}"]
+        return [f"{who} uses labels least like the others, with probability {row['farthest_probability']:.2f}"]
     outliers = table[table["outlier"]].sort_values("jsd_mean", ascending=False)["annotator"]
     if outliers.empty:
         return ["no annotator uses labels very unlike the others"]

@@ -24,7 +24,7 @@ from bayesanno._core.running import keep_keyboard_interrupt
 from bayesanno.cli.agreement import agreement
 from bayesanno.cli.ask import ask_next, simulate
 from bayesanno.cli.compare import compare, sensitivity
-from bayesanno.cli.fit import fit, recalibrate, report
+from bayesanno.cli.fit import fit, modes, recalibrate, report
 from bayesanno.cli.labels import export, groups
 from bayesanno.cli.read import read
 
@@ -78,10 +78,9 @@ def main() -> None:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    """Print our own warnings as one line each, findings with their level; leave out those for programmers."""
-    if category.__module__.startswith("bayesanno."):
-        level = f" ({message.level})" if hasattr(message, "level") else ""
-        typer.echo(f"warning{level}: {message}", err=True)
+    """Print our own warnings as one line each; leave out those for programmers, and findings, which commands list."""
+    if category.__module__.startswith("bayesanno.") and not hasattr(message, "level"):
+        typer.echo(f"warning: {message}", err=True)
 
 
 def _version(value: bool) -> None:
@@ -119,7 +118,7 @@ def models() -> None:
     Console(markup=False, highlight=False, emoji=False).print(table)
 
 
-OF_FITS = (fit, recalibrate, ask_next, groups, export, report)
+OF_FITS = (fit, recalibrate, modes, ask_next, groups, export, report)
 OF_DATA = (read, simulate, agreement, compare, sensitivity)
 for command in (*OF_FITS, *OF_DATA):
     app.command("next" if command is ask_next else None)(command)

@@ -50,7 +50,7 @@ def ask_next(
     loss: Annotated[
         opt.File,
         opt.value(
-            "FILE.csv", "The costs of decisions, in place of --utility: a column label, and one for each decision."
+            "FILE.csv", "The costs of decisions, in place of --utility: a column label, and a column for each decision."
         ),
     ] = None,
     overwrite: opt.Overwrite = False,

@@ -9,8 +9,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import product
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,12 +23,13 @@ from bayesanno._core.lazy import pd, xr
 from bayesanno._core.messages import counted
 from bayesanno._core.validate import check_at_least, known_seed
 from bayesanno.cli import options as opt
-from bayesanno.cli.files import describe_study, new_folder, print_result, show_table, write_results
+from bayesanno.cli.files import describe_study, new_folder, print_findings, print_result, show_table, write_results
 from bayesanno.cli.for_model import choose_model, read_for, run_fit
 from bayesanno.criticism.predictive import LEAST_REPLICATES
 from bayesanno.criticism.sensitivity import lay_out_grid, require_labels
 from bayesanno.fits.storage import MAX_GROUP_BYTES
 from bayesanno.fits.view import view_of
+from bayesanno.inference.diagnosis.findings import read_findings
 from bayesanno.inference.em_vb.fixed_point import require_updates
 from bayesanno.inference.methods import METHODS, choose_method
 
@@ -39,7 +39,7 @@ SHOWN = ("name", "elpd_loo", "elpd_diff", "se_diff", "weight", "n_high_pareto_k"
 MOST_SHOWN = 5  # rows of a table on the screen
 
 
-@opt.command(ba.fit, ba.predictive_check)
+@opt.command(ba.fit, ba.predictive_check, intervals=True)
 def compare(
     data: opt.DataSource,
     model: Annotated[list[str], opt.value("MODEL[,FIELD=VALUE...]", "A model, with fields to set; give two or more.")],
@@ -69,6 +69,7 @@ def compare(
         for spec, one in models.items():
             typer.echo(f"fitting {spec}", err=True)
             fits[spec] = run_fit(one, answers, adjust=True, method=method, random_seed=seed, **sampling)
+            print_findings(read_findings(view_of(fits[spec])), "see run.json")
         tables, files = write_comparison(fits, folder, replicates=replicates, seed=seed, began=begin)
     print_result(describe_comparison(tables), out, sorted(files))
 
@@ -158,7 +159,12 @@ def write_comparison(
     asked = {name: json.loads(attrs[name]) for name in ("settings", "versions")}
     asked |= {"method": attrs["method"], "replicates": replicates, "seed": seed}
     asked["models"] = {
-        spec: {"model": view.model.name, "fields": view.model.to_fields(), "diagnostics": view.diagnostics}
+        spec: {
+            "model": view.model.name,
+            "fields": view.model.to_fields(),
+            "diagnostics": view.diagnostics,
+            "findings": [one.to_record() for one in read_findings(view)],
+        }
         for spec, view in views.items()
     }
     run = describe_study("compare", first.data, began, **asked)
@@ -182,7 +188,7 @@ def describe_comparison(tables: dict[str, pd.DataFrame]) -> Iterator[str]:
         yield f"{name} does not predict {', '.join(low)}" if len(low) else f"{name} predicts all statistics"
 
 
-@opt.command(ba.fit)
+@opt.command(ba.fit, intervals=True)
 def sensitivity(
     model: opt.ModelName,
     data: opt.DataSource,
@@ -218,10 +224,11 @@ def sensitivity(
     with new_folder(out, overwrite=overwrite) as folder:
         answers, described = read_for(chosen, source, options)
         require_labels(chosen, answers)
-        if values:
-            lay_out_grid(chosen, values, answers, drawn, {**sampling})  # refuses what is not possible
+        rows = lay_out_grid(chosen, values, answers, drawn, sampling) if values else []
         typer.echo(f"{chosen.name}: {described}", err=True)
-        before = ba.describe_prior(name_priors(chosen, values), answers, random_seed=drawn)
+        before = ba.describe_prior(
+            name_priors(chosen, {row.name: row.model for row in rows}), answers, random_seed=drawn
+        )
         fitted = run_fit(chosen, answers, adjust=False, random_seed=drawn, **sampling)
         tables = {"prior.csv": before.table}
         tables |= {
@@ -244,7 +251,7 @@ def sensitivity(
         run = describe_study("sensitivity", answers, began, **asked)
         files = write_results(folder, tables, figures, run)
     lines = [*_describe_before(before.table), *_describe_scaling(tables["powerscale.csv"], tables["labels.csv"])]
-    print_result([*lines, *(_describe_study(study, values) if values else [])], out, files)
+    print_result([*lines, *(_describe_study(study) if values else [])], out, files)
 
 
 def parse_grid(given: Sequence[str]) -> dict[str, list[str]]:
@@ -257,14 +264,10 @@ def parse_grid(given: Sequence[str]) -> dict[str, list[str]]:
     return values
 
 
-def name_priors(model: ba.AnnotationModel, grid: dict[str, list[str]]) -> dict[str, ba.AnnotationModel]:
-    """Return the model and those of a grid, by their settings; one that takes parameters from data is replaced."""
-    named = {model.name: model}
-    for values in product(*grid.values()):
-        setting = dict(zip(grid, values, strict=True))
-        named[", ".join(f"{field}={value}" for field, value in setting.items())] = ba.get_model(model, setting)
+def name_priors(model: ba.AnnotationModel, study: Mapping[str, ba.AnnotationModel]) -> dict[str, ba.AnnotationModel]:
+    """Return the model and those of a study by their names; one that takes parameters from data is replaced."""
     found: dict[str, ba.AnnotationModel] = {}
-    for name, one in named.items():
+    for name, one in {model.name: model, **study}.items():
         own = one.without_data()
         if own in found.values():
             continue
@@ -294,15 +297,18 @@ def _describe_scaling(parameters: pd.DataFrame, items: pd.DataFrame) -> Iterator
     yield f"{soon} of {counted(len(items), 'item')} would change their label if the prior were doubled or halved"
 
 
-def _describe_study(study: ba.criticism.Study, fields: Iterable[str]) -> Iterator[str]:
+def _describe_study(study: ba.criticism.Study) -> Iterator[str]:
     table = study.table.iloc[1:].sort_values("labels_changed", ascending=False)
     for row in table.head(MOST_SHOWN).to_dict("records"):
-        what = ", ".join(f"{field}={as_typed(row[field])}" for field in fields)
         if row["labels_changed"] != row["labels_changed"]:
-            yield f"{what}: {row['problem']}"
+            yield f"{row['prior']}: {row['problem']}"
             continue
-        move = row.get("largest_rank_move", np.nan)
-        ranks = "" if np.isnan(move) else f"; an annotator's rank moves by up to {int(move)}"
-        yield f"{what}: {counted(int(row['labels_changed']), 'item')} with another label{ranks}"
+        said = [f"{counted(int(row['labels_changed']), 'item')} with another label"]
+        if row.get("largest_rank_move"):
+            said.append(f"an annotator's rank moves by up to {int(row['largest_rank_move'])}")
+        if (difference := row.get("elpd_diff", np.nan)) == difference:
+            way = "higher" if difference > 0 else "lower"
+            said.append(f"elpd is {way} by {abs(difference):.1f} (SE {row['se_diff']:.1f})")
+        yield f"{row['prior']}: {'; '.join(said)}"
     if len(table) > MOST_SHOWN:
         yield f"and {len(table) - MOST_SHOWN} more that change less"

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FEW_GOLD = 5  # answers to items of known label: annotators with fewer are not named, unless all have fewer
+MOST_FINDINGS = 5  # lines after a fit; the report has all
 CANNOT_SEE = "only true labels can show errors that all annotators of an item share"
 BESIDE = {
     "accuracy_at_90": "of the most certain 90%",
@@ -110,9 +112,24 @@ def write_if_asked(table: pd.DataFrame, out: Path | None) -> None:
         typer.echo(out)
 
 
+def print_findings(found: Sequence[Finding], where: str, folder: Path | None = None) -> None:
+    """Print findings to stderr, the most serious first; beyond a few lines say `where` the others are.
+
+    Remedies name the `folder` of the fit, if it has one.
+    """
+    most = len(found) if len(found) <= MOST_FINDINGS else MOST_FINDINGS - 1
+    for one in found[:most]:
+        text = one.text if folder is None else one.text.replace(" DIR ", f" {quote(str(folder))} ")
+        typer.echo(f"{one.level}: {text}", err=True)
+    if len(found) > most:
+        typer.echo(f"{counted(len(found) - most, 'more finding')}: {where}", err=True)
+
+
 def finish_fit(view: FitView, run: Mapping[str, Any], out: Path, *, report: bool) -> None:
     """Print the results of a fit and its files, and write its report: the fit is safe by now, even if that fails."""
-    print_result(describe_result(run), out, run["files"])
+    print_result(describe_result(run), out, ())
+    print_findings(read_findings(view), f"see {out / ('report.html' if report else 'run.json')}", out)
+    print_result((), out, run["files"])
     if "ranking.csv" in run["files"]:
         table = ba.ranking_table(view).round({"elo_mean": 0}).astype({"elo_mean": int})
         ends = find_bounds(table, "rank")[:2]
@@ -268,7 +285,6 @@ def describe_result(run: Mapping[str, Any]) -> Iterator[str]:
             yield "the answers are as the model predicts them"
         if "label_names" in run["data"] and "gold" in found and not found["gold"]:
             yield CANNOT_SEE
-    yield from (f"{one.level}: {one.text}" for one in listed if not one.warning)  # others were warned of
     yield f"{seconds['total']:.0f} s, of which {seconds['sample']:.0f} s {what}; seed {run['seed']}"
 
 
@@ -295,9 +311,9 @@ def _describe_recalibration(found: Mapping[str, Any]) -> Iterator[str]:
         lower, upper, _ = find_bounds(about["temperature"])
         mean, low, high = (about["temperature"][name] for name in ("mean", lower, upper))
         yield (
-            f"temperature{where} {mean:.3g} ({low:.3g} to {high:.3g}), of {counted(about['n_known'], 'true label')}; "
-            f"their log score, each left out, {about['log_score']:.3g}, before {about['log_score_before']:.3g}, by "
-            f"frequencies alone {about['log_score_shares']:.3g}"
+            f"temperature{where} {mean:.3g} ({low:.3g} to {high:.3g}), from {counted(about['n_known'], 'true label')}; "
+            f"their log score was {about['log_score_before']:.3g} before, is {about['log_score']:.3g} now (each left "
+            f"out), and would be {about['log_score_shares']:.3g} by the frequencies of labels"
         )
 
 

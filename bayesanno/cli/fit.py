@@ -1,15 +1,16 @@
-"""What `bayesanno fit`, `recalibrate` and `report` do: they write the files of a fit, or its page."""
+"""What `bayesanno fit`, `recalibrate`, `modes` and `report` do: they write the files of a fit, or its page."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import bayesanno as ba
+from bayesanno._core.lazy import xr
 from bayesanno.analysis.grades import check_grades
 from bayesanno.analysis.labels import check_coverage
 from bayesanno.analysis.recalibrate import check_gold
@@ -18,7 +19,7 @@ from bayesanno.cli import options as opt
 from bayesanno.cli.files import check_out, finish_fit, new_folder, reading_of, show_status, write_fit
 from bayesanno.cli.for_model import choose_model, read_for, run_fit
 from bayesanno.cli.on_dask import fit_on_dask
-from bayesanno.fits.view import view_of
+from bayesanno.fits.view import FitView, view_of
 from bayesanno.inference.methods import choose_method
 from bayesanno.inference.sampling.starts import check_initvals
 from bayesanno.inference.settings import NUTSSettings
@@ -31,7 +32,7 @@ DASK_HELP = (
 )
 
 
-@opt.command(ba.fit)
+@opt.command(ba.fit, intervals=True)
 def fit(
     model: opt.ModelName,
     data: opt.DataSource,
@@ -56,11 +57,12 @@ def fit(
     """Fit MODEL to DATA and write the results to a folder.
 
     The files are posterior.nc, labels.csv, annotators.csv, summary.csv, run.json and report.html. Probabilities of
-    labels are adjusted by the check of the fit; the columns model_probability and model_p[...] are the model's. Models
-    of difficulty add difficulty.csv; models of grades, and --grades, add grades.csv (labels are ordered as in --labels,
-    or as numbers); --bio adds tags.csv, and --recalibrate recalibration.csv. With --dask, labels are Parquet files in
-    the folder labels. A model of counts reads a table of successes and trials, or counts one label of annotations
-    (--positive). A model of several dimensions reads a long table with a label column for each (--label A --label B).
+    labels are adjusted by the check of the fit; the columns model_probability and model_p[...] have those of the model
+    alone. Models of difficulty add difficulty.csv. Models of grades, and --grades, add grades.csv (labels are ordered
+    as in --labels, or as numbers). --bio adds tags.csv, and --recalibrate recalibration.csv. With --dask, labels are
+    Parquet files in the folder labels. A model of counts reads a table of successes and trials, or counts one label of
+    annotations (--positive). A model of several dimensions reads a long table with a label column for each
+    (--label A --label B).
     """
     begin = time.perf_counter()
     options, source = opt.gather_options(**reading), opt.one_source(data)
@@ -112,7 +114,7 @@ def read_gold(model: ba.AnnotationModel, data: Any, path: Path, options: Mapping
     return known.get("", known)
 
 
-@opt.command()
+@opt.command(intervals=True)
 def recalibrate(
     folder: opt.FitFolder,
     out: opt.OutFolder,
@@ -128,26 +130,78 @@ def recalibrate(
     A temperature and a shift for each label are learnt from the true labels of a few items (recalibration.csv). All
     results for labels are computed again and written to --out. Parameters and annotators stay as they are.
     """
+
+    def change(before: FitView) -> xr.DataTree:
+        options = {name: value for name, value in reading_of(folder).items() if name in OF_FILES}
+        known = None if gold is None else read_gold(before.model, before.named_data, gold, options)
+        return ba.recalibrate(before, known)
+
+    write_changed(folder, change, out, "recalibrating", coverage=coverage, report=report, overwrite=overwrite)
+
+
+@opt.command(ba.combine_modes)
+def modes(
+    folder: opt.FitFolder,
+    out: opt.OutFolder,
+    drop_chains: Annotated[
+        opt.Text, opt.value("N,N,...", "Leave these chains out, by their numbers, instead of weighing modes.")
+    ] = None,
+    *,
+    random_seed: opt.Seed,
+    coverage: opt.Coverage = None,
+    report: opt.Report = True,
+    overwrite: opt.Overwrite = False,
+) -> None:
+    """Weigh the modes of a fit, or leave chains out.
+
+    Each mode that chains are in gets its share of the posterior. All results are computed again and written to --out.
+    """
+    numbers = None if drop_chains is None else parse_chains(drop_chains)
+
+    def change(before: FitView) -> xr.DataTree:
+        if numbers is None:
+            return ba.combine_modes(before, random_seed=random_seed)
+        return ba.drop_chains(before, numbers)
+
+    write_changed(folder, change, out, "weighing modes", coverage=coverage, report=report, overwrite=overwrite)
+
+
+def parse_chains(text: str) -> list[int]:
+    """Return the numbers of chains in a comma-separated list."""
+    numbers = opt.split_names(text)
+    if not all(number.isdecimal() for number in numbers):
+        raise ba.FitError(f"--drop-chains {text}: give the numbers of chains, as in --drop-chains 2,3")
+    return [int(number) for number in numbers]
+
+
+def write_changed(
+    folder: Path,
+    change: Callable[[FitView], xr.DataTree],
+    out: Path,
+    what: str,
+    *,
+    coverage: float | None,
+    report: bool,
+    overwrite: bool,
+) -> None:
+    """Load a fit, change it, and write the files of the result."""
     begin = time.perf_counter()
     check_coverage(coverage)
     with new_folder(out, overwrite=overwrite) as unfinished:
         fit = ba.load(folder)
-        with show_status("recalibrating"):
-            before, reading = view_of(fit), reading_of(folder)
-            options = {name: value for name, value in reading.items() if name in OF_FILES}
-            known = None if gold is None else read_gold(before.model, before.named_data, gold, options)
-            view = view_of(ba.recalibrate(before, known))
-        run = write_fit(view, unfinished, coverage=coverage, began=begin, reading=reading)
+        with show_status(what):
+            view = view_of(change(view_of(fit)))
+        run = write_fit(view, unfinished, coverage=coverage, began=begin, reading=reading_of(folder))
     finish_fit(view, run, out, report=report)
 
 
-@opt.command(ba.write_report)
+@opt.command(ba.write_report, intervals=True)
 def report(
     folder: opt.FitFolder,
     random_seed: opt.Seed,
     checks: Annotated[
         bool,
-        opt.flag("--checks/--no-checks", "Run predictive checks and power-scaling, and look at what answers bring."),
+        opt.flag("--checks/--no-checks", "Also run predictive checks and power-scaling, and simulate further answers."),
     ],
     out: Annotated[opt.File, opt.value("FILE.html", "Where to write it; by default DIR/report.html.")] = None,
     overwrite: opt.Overwrite = False,

@@ -6,18 +6,14 @@ The invariant: an option that the model cannot use is refused, not ignored.
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import bayesanno as ba
 from bayesanno._core.lazy import xr
 from bayesanno.cli.options import DataOptions, parse_label_names, split_names
-from bayesanno.fits.view import view_of
-from bayesanno.inference.diagnosis.findings import WRONG, read_findings
 from bayesanno.io.datasets import options_of
 from bayesanno.modeling.class_prior import Term
-from bayesanno.modeling.findings import warn_of
 from bayesanno.modeling.kinds import kind_of, refused_by
 from bayesanno.modeling.registry import list_model_classes, model_class
 
@@ -50,15 +46,9 @@ def read_for(model: ba.AnnotationModel, source: Any, options: DataOptions) -> tu
 
 
 def run_fit(model: ba.AnnotationModel, data: Any, *, adjust: bool, **how: Any) -> xr.DataTree:
-    """Fit a model as `fit` does, and adjust its labels if asked; then warnings are of the adjusted labels."""
-    of_labels = ("labels-overconfident", *WRONG) if adjust else ()
-    with warnings.catch_warnings():
-        for code in of_labels:
-            warnings.filterwarnings("ignore", f"{code}:", ba.MisfitWarning)
-        fitted = ba.fit(model, data, progressbar=sys.stderr.isatty(), **how)
-        fitted = ba.adjust(fitted) if adjust else fitted
-    warn_of(one for one in read_findings(view_of(fitted)) if one.code in of_labels)
-    return fitted
+    """Fit a model as `fit` does, and adjust its labels if asked."""
+    fitted = ba.fit(model, data, progressbar=sys.stderr.isatty(), **how)
+    return ba.adjust(fitted) if adjust else fitted
 
 
 def design_for(model: ba.AnnotationModel, *, unsure: Sequence[str], **asked: Any) -> Any:

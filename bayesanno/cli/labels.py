@@ -12,7 +12,6 @@ import bayesanno as ba
 from bayesanno._core.files import write_whole
 from bayesanno._core.lazy import pd
 from bayesanno._core.messages import counted, listed
-from bayesanno._core.validate import check_share
 from bayesanno.analysis.group_shares import code_items
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import check_out, reading_of, show_status, show_table, write_if_asked
@@ -25,7 +24,7 @@ GROUP = "group"
 FIGURES = (".png", ".pdf", ".svg")
 
 
-@opt.command(ba.group_table)
+@opt.command(ba.group_table, intervals=True)
 def groups(
     folder: opt.FitFolder,
     by: Annotated[
@@ -45,8 +44,6 @@ def groups(
     mean grade where labels are in order. Where five true labels of each group are known, rows of the source "ppi" have
     shares that hold without the model.
     """
-    if arguments["ci_prob"] is not None:
-        check_share("--ci-prob", arguments["ci_prob"])
     for path in (out, figure):
         check_out(path, overwrite=overwrite)
     if figure is not None and figure.suffix not in FIGURES:

@@ -7,6 +7,7 @@ parameter of such a type has every option of the group, and gets their values as
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import wraps
 from inspect import Parameter, getdoc, signature
@@ -16,7 +17,7 @@ from typing import Annotated, Any, TypedDict, get_args, get_origin, get_type_hin
 import typer
 
 from bayesanno._core.messages import DataError, ModelError
-from bayesanno._core.validate import check_seed
+from bayesanno._core.validate import check_seed, check_share
 from bayesanno.data.frame import SIDES
 from bayesanno.data.labelled import name_labels
 from bayesanno.inference.methods import METHODS
@@ -73,6 +74,12 @@ def _check_seed(seed: int | None) -> int | None:
     return seed
 
 
+def _check_probability(prob: float | None) -> float | None:
+    if prob is not None:
+        check_share("--ci", prob)
+    return prob
+
+
 ModelName = Annotated[str, typer.Argument(metavar="MODEL", help="A model; `bayesanno models` lists them.")]
 DataSource = Annotated[list[str], typer.Argument(metavar="DATA", help=DATA_HELP)]
 FitFolder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `bayesanno fit` wrote.")]
@@ -87,6 +94,12 @@ Dimension = Annotated[Text, value("NAME", "The dimension, if there are several."
 UseGold = Annotated[bool, flag("--use-gold/--ignore-gold", "Whether to use the known true labels of items.")]
 Coverage = Annotated[float | None, value(None, "Mark this share of items, the most certain, in labels.csv.")]
 Report = Annotated[bool, flag("--report/--no-report", "Write report.html as well.")]
+Intervals = Annotated[
+    float | None,
+    value(
+        "P", "The probability of the intervals, such as 0.95; by default ArviZ's (0.89).", callback=_check_probability
+    ),
+]
 Adjust = Annotated[
     bool, flag("--adjust/--no-adjust", "Make label probabilities as certain as the check of the fit allows.")
 ]
@@ -116,13 +129,16 @@ class Fitting(Sampling):
 class Grouping(TypedDict):
     """The arguments of `group_table`."""
 
-    label: Annotated[Text, value("LABEL", "The only label to give shares of; of two labels the last by default.")]
-    differences: Annotated[bool, flag("--differences", "The differences between groups instead of their shares.")]
-    at_large: Annotated[bool, flag("--at-large", "Shares in the population that the items of a group are a sample of.")]
+    label: Annotated[
+        Text, value("LABEL", "Give the shares of this label only; by default of each label, or of the last of two.")
+    ]
+    differences: Annotated[bool, flag("--differences", "Give the differences between groups instead of their shares.")]
+    at_large: Annotated[
+        bool, flag("--at-large", "Give the shares in the population that the items of a group are a sample of.")
+    ]
     order: Annotated[
         Text, value("A,B,...", "The labels from the lowest to the highest, for mean grades.", callback=_split_given)
     ]
-    ci_prob: Annotated[float | None, value("P", "The probability of the intervals; ArviZ's by default (0.89).")]
     use_gold: UseGold
     dimension: Dimension
     random_seed: Seed
@@ -138,7 +154,7 @@ class Exporting(TypedDict):
     question: Annotated[
         Text, value("NAME", "The question in Argilla, or the control in Label Studio.", "--question", "--from-name")
     ]
-    to_name: Annotated[Text, value("NAME", "What the control labels in Label Studio, such as text.")]
+    to_name: Annotated[Text, value("NAME", "The data that the control labels in Label Studio, such as text.")]
     agent: Annotated[
         Text, value("NAME", 'Who gives the labels; "bayesanno MODEL" by default.', "--agent", "--model-version")
     ]
@@ -172,8 +188,9 @@ def _explain(function: Callable[..., Any]) -> dict[str, str]:
     found: dict[str, str] = {}
     for names, text in _ENTRY.findall(f"{section}\n"):
         first = re.split(r"(?<=[^.]\.)\s+(?=[A-Z])", " ".join(text.split()).replace("`", ""))[0]
-        if first.startswith("Whether to "):  # a flag does it
-            first = first[11].upper() + first[12:]
+        if first.startswith("Whether "):  # a flag does it, or says it
+            rest = first.removeprefix("Whether ").removeprefix("to ")
+            first = rest[0].upper() + rest[1:]
         found |= dict.fromkeys(names.split(", "), first)
     return found
 
@@ -212,15 +229,22 @@ _OPTIONS = _make_options(*(name for name in OF_READING if name != "transpose"), 
     "transpose": Annotated[bool, flag("--transpose", "Rows are annotators, and columns are items.")],
     "drop_unsure": Annotated[bool, flag("--drop-unsure", "Leave out the answers that --unsure names.")],
 }
+OF_KINDS = {name: value(*shown) for kind in KINDS.values() for name, shown in kind.options.items()}
 _OF_MODELS = _make_options("controls", "items", "annotators") | {
     "add": Annotated[File, value("FILE", "Further answers (item,annotator,label), as `bayesanno next` asks for.")],
-    "class_prior": Annotated[Text, value("FORMULA", 'Columns of items that their class depends on, "a + (1 | b)".')],
+    "class_prior": Annotated[
+        Text, value("FORMULA", 'A formula of the columns that the class of an item depends on, such as "a + (1 | b)".')
+    ],
     "classifier": Annotated[Text, value("NAME", "A classifier's probabilities, in columns NAME[CLASS] of items.")],
     "judges_err": Annotated[
-        bool, flag("--judges-err", "Learn errors of judges where no comparison has two answers: else winners are true.")
+        bool,
+        flag(
+            "--judges-err",
+            "Learn the errors of judges even if no comparison has two answers; by default, winners are then true.",
+        ),
     ],
     "positive": Annotated[Text, value("LABEL", "The positive label; all others are negative (models of two labels).")],
-    **{name: Annotated[Text, value(*shown)] for kind in KINDS.values() for name, shown in kind.options.items()},
+    **{name: Annotated[Text, shown] for name, shown in OF_KINDS.items()},
 }
 Reading = Annotated[dict[str, Any], Group(_OPTIONS)]  # how DATA are read, if no model is needed
 ReadingForModel = Annotated[dict[str, Any], Group(_OPTIONS | _OF_MODELS)]  # and for a model
@@ -238,11 +262,14 @@ def options_of(kind: Any) -> dict[str, Any] | None:
     return None if group is None else dict(group.options)
 
 
-def command(*takers: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def command(
+    *takers: Callable[..., Any], intervals: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the options of its groups, and the defaults of the functions and classes that take its options.
 
     A parameter without a default gets that of the first taker with an argument of its name. An option of a group that
-    no taker knows is None by default.
+    no taker knows is None by default. A command whose results have `intervals` gets --ci, which is ArviZ's
+    `stats.ci_prob` while it runs, so that all tables and figures have it.
     """
     taken = {name: each.default for one in reversed(takers) for name, each in signature(one).parameters.items()}
     usual = {name: default for name, default in taken.items() if isinstance(default, str | int | float | None)}
@@ -262,15 +289,27 @@ def command(*takers: Callable[..., Any]) -> Callable[[Callable[..., None]], Call
                 default = usual.get(name, Parameter.empty) if each.default is Parameter.empty else each.default
                 shown.append(each.replace(kind=Parameter.KEYWORD_ONLY, default=default))
 
+        if intervals:
+            shown.insert(-1, Parameter("ci", Parameter.KEYWORD_ONLY, default=None, annotation=Intervals))
+
         @wraps(run)
         def run_in_groups(**given: Any) -> None:
-            run(**given | {name: {option: given.pop(option) for option in group} for name, group in groups.items()})
+            with _set_intervals(given.pop("ci", None)):
+                run(**given | {name: {option: given.pop(option) for option in group} for name, group in groups.items()})
 
         run_in_groups.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]  # what typer reads
         run_in_groups.__annotations__ = {each.name: each.annotation for each in shown}
         return run_in_groups
 
     return decorate
+
+
+def _set_intervals(prob: float | None) -> AbstractContextManager[None]:
+    if prob is None:
+        return nullcontext()
+    from arviz_base import rc_context
+
+    return rc_context({"stats.ci_prob": prob})
 
 
 def _default(usual: Mapping[str, Any], name: str, kind: Any) -> Any:

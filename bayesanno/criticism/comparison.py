@@ -31,8 +31,8 @@ from bayesanno.criticism.predictive import predictive_check
 from bayesanno.fits.storage import is_tree
 from bayesanno.fits.view import FitView, parts_of
 from bayesanno.graph.functions import unconstrain
-from bayesanno.inference.diagnosis.thresholds import MAX_PARETO_K, MAX_RHAT
-from bayesanno.inference.log_likelihood import leave_one_out
+from bayesanno.inference.diagnosis.thresholds import MAX_RHAT
+from bayesanno.inference.log_likelihood import count_high, leave_one_out
 from bayesanno.inference.modes.bridge import LogIntegral, estimate_log_integral
 from bayesanno.inference.modes.search import compile_model
 from bayesanno.modeling.class_prior import weights_of
@@ -64,8 +64,8 @@ def compare(
           of the answers in their order. If an item has the same likelihood in every draw, such as an item without
           answers, that value is used, with a Pareto k of -inf. VB and ADVI are approximations, often too narrow, and
           elpd_loo is then too high: do not compare it with that of a fit by NUTS.
-        - `max_pareto_k` and `n_high_pareto_k`, the number of items with a Pareto k above 0.7, which make elpd_loo
-          unreliable.
+        - `max_pareto_k` and `n_high_pareto_k`, the number of items with a Pareto k above ArviZ's threshold, `good_k`,
+          which make elpd_loo unreliable. With S draws it is min(1 - 1/log10(S), 0.7).
         - `elpd_diff`, `se_diff`: the difference from the best elpd_loo, and its standard error.
         - `weight`: the stacking weight, from the mixture of all fits that predicts best.
         - With gold, in models of labels: `n_gold` items, `accuracy`, `log_score`, `brier` and `calibration_error`, as
@@ -103,9 +103,9 @@ def compare(
     rows = []
     for name, view in views.items():
         elpd, notes = elpds[name], []
-        high = int((elpd.pareto_k.values > MAX_PARETO_K).sum())
+        high = count_high(elpd)
         if high:
-            notes.append(f"elpd_loo: {counted(high, 'item')} with a Pareto k above {MAX_PARETO_K}")
+            notes.append(f"elpd_loo: {counted(high, 'item')} with a Pareto k above {elpd.good_k:.2g}")
         if view.yields == "approximation":
             notes.append(f"elpd_loo: by {view.tree.attrs['method']}, an approximation; if too narrow, it is too high")
         is_of_counts = isinstance(view.model, ItemTypeModel)

@@ -41,7 +41,7 @@ from bayesanno.simulation.quantities import ACCURACY, CLASS_SHARE, ModelDraws, c
 
 GROUPS = {"prior": "log_prior", "likelihood": "log_likelihood"}  # the scaled density, and its group in a fit
 FLAT = 1e-9  # nats that a density may vary due to rounding
-CONFLICT, STRONG = "potential prior-data conflict", "potential strong prior or weak likelihood"
+BY_BOTH, BY_PRIOR = "moved by prior and data", "moved by the prior, hardly by data"  # whose prior sensitivity counts
 TOO_FEW_DRAWS = "too few draws to tell"
 SHIFTS = 20  # least number of shifts of draws against the scaled density: so that a lone row can reach FALSE_SHARE
 UNRELATED = 400  # least number of sensitivities of shifted draws: with few parameters there are more shifts
@@ -83,9 +83,9 @@ def power_scaling_table(
           due to chance;
         * `prior_slope` and `likelihood_slope`: how much a doubling of the strength moves the mean, each with its Monte
           Carlo standard error, `_mcse`;
-        * `diagnosis`. A sensitivity counts if it is 0.05 or more, with an adjusted p of 0.05 or less. "potential
-          prior-data conflict": both count. "potential strong prior or weak likelihood": only the prior's counts. "too
-          few draws to tell": the prior's is 0.05 or more, but does not count. Otherwise empty;
+        * `diagnosis`. A sensitivity counts if it is 0.05 or more, with an adjusted p of 0.05 or less. "moved by prior
+          and data": both count. "moved by the prior, hardly by data": only the prior's counts. "too few draws to tell":
+          the prior's is 0.05 or more, but does not count. Otherwise empty;
         * `draws_to_tell`, in those rows: about how many draws, in all chains, would tell. Chance values fall with the
           square root of the number of draws; with this many, a sensitivity of 0.05 counts.
 
@@ -93,6 +93,13 @@ def power_scaling_table(
     ------
     FitError
         If the fit is a point estimate, has no log prior or log likelihood, or lacks a variable.
+
+    Notes
+    -----
+    ArviZ's `psense_summary` calls the first "potential prior-data conflict" and the second "potential strong prior /
+    weak likelihood". In models of annotators most parameters are of an annotator with few answers. Both a stronger
+    prior and more such answers would move these, often in the same direction, and then they do not disagree. They
+    disagree about a mean if `prior_slope` and `likelihood_slope` have different signs, each beyond its error.
 
     Examples
     --------
@@ -123,7 +130,7 @@ def power_scaling_table(
         table[f"{of}_slope"], table[f"{of}_slope_mcse"] = _slope(values, log_density)
     counts = {of: (table[of] >= THRESHOLD) & (adjusted[of] <= FALSE_SHARE) for of in GROUPS}
     conditions = [counts["prior"] & counts["likelihood"], counts["prior"], table["prior"] >= THRESHOLD]
-    said = np.select(conditions, [CONFLICT, STRONG, TOO_FEW_DRAWS], "")
+    said = np.select(conditions, [BY_BOTH, BY_PRIOR, TOO_FEW_DRAWS], "")
     chance = np.quantile(unrelated["prior"], 1 - FALSE_SHARE * (table["prior"] >= THRESHOLD).mean())
     enough = math.ceil(scaled["prior"].size * (chance / THRESHOLD) ** 2)
     draws = pd.array(np.where(said == TOO_FEW_DRAWS, enough, None), dtype="Int64")

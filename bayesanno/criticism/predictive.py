@@ -30,7 +30,7 @@ from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.labelled import divide
 from bayesanno.fits.view import FitView
-from bayesanno.inference.log_likelihood import compute_log_likelihood
+from bayesanno.inference.log_likelihood import SAME, compute_log_likelihood
 from bayesanno.modeling.item_types import ItemTypeModel
 from bayesanno.modeling.kinds import kind_of
 from bayesanno.modeling.kinds.base import AnswerTable, Statistic, measure_distance
@@ -262,24 +262,26 @@ def item_predictions(fit: xr.DataTree | FitView, *, random_seed: int | None = No
     """Return one predicted number per draw and item, with the log likelihoods of items, for leave-one-out PIT.
 
     A fit's log likelihoods are of items, and an item may have many answers. ArviZ's `loo_pit` and `plot_loo_pit` need
-    one number per item: how many answers the item's most frequent label got, or the successes of an item of counts.
+    one number per item: how many answers the item's most frequent label got, the successes of an item of counts, or the
+    mean of an item's ratings. A PIT of single labels would depend on their order, which most labels do not have.
 
     Parameters
     ----------
     fit : xarray.DataTree or FitView
-        A fit with draws, of annotations with one dimension or of counts.
+        A fit with draws, of annotations with one dimension, of counts or of ratings.
     random_seed : int, optional
 
     Returns
     -------
     xarray.DataTree
-        The groups `posterior`, as in the fit; `observed_data`, with `most_votes` or `successes`, (item,);
-        `posterior_predictive`, the same for every draw, (chain, draw, item); `log_likelihood`, under the same name.
+        The groups `posterior`, as in the fit; `observed_data`, with `most_votes`, `successes` or `mean_rating`,
+        (item,); `posterior_predictive`, the same for every draw, (chain, draw, item); `log_likelihood`, under the same
+        name. Items with the same likelihood in every draw, such as those without answers, are left out.
 
     Raises
     ------
     FitError
-        If the fit is one point, or holds no data.
+        If the fit is one point, holds no data, or all its items have the same likelihood in every draw.
     DataError
         If the fit has several dimensions.
 
@@ -306,7 +308,10 @@ def item_predictions(fit: xr.DataTree | FitView, *, random_seed: int | None = No
         "posterior_predictive": log_likelihood.copy(data=predicted.reshape(log_likelihood.shape)),
         "observed_data": log_likelihood.isel(chain=0, draw=0, drop=True).copy(data=observed),
     }
-    named = {group: values.to_dataset(name=name) for group, values in groups.items()}
+    varies = np.ptp(log_likelihood.values, axis=(0, 1)) > SAME  # (item,)
+    if not varies.any():
+        raise FitError("every item has the same likelihood in all draws, so there is nothing to leave out")
+    named = {group: values.isel(item=varies).to_dataset(name=name) for group, values in groups.items()}
     return xr.DataTree.from_dict({"posterior": view.posterior, **named})
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import singledispatch
+from importlib.metadata import version
 from typing import Any
 
 from bayesanno._core.lazy import pm, xr
@@ -116,9 +117,36 @@ def compute(
     return Results(groups, attrs, found)
 
 
+def describe_origin(results: Results) -> dict[str, Any]:
+    """Return the attributes by which ArviZ's conventions describe draws: when, by what and in what time they were made.
+
+    The statistics of a sampler carry its name and version, also into fits made from draws of another fit.
+    """
+    from arviz_base import make_attrs
+
+    own = version("bayesanno")
+    of_sampler, made_by = results.groups["sample_stats"].attrs, results.attrs
+    library = of_sampler.get("inference_library", made_by.get("nuts_sampler", "bayesanno"))
+    library_version = of_sampler.get("inference_library_version", own if library == "bayesanno" else None)
+    origin = {
+        "creation_library": "bayesanno",
+        "creation_library_version": own,
+        "modeling_interface": "bayesanno",
+        "modeling_interface_version": own,
+        "inference_library": library,
+        "inference_library_version": library_version,
+        "sampling_time": made_by["seconds_sample"],
+        "tuning_steps": json.loads(made_by["settings"]).get("tune"),
+    }
+    return make_attrs({name: value for name, value in origin.items() if value is not None})
+
+
 def make_tree(model: AnnotationModel, data: Any, results: Results) -> xr.DataTree:
     """Make one tree from the results, with the model, the hash of the data and versions among its attributes."""
     tree = xr.DataTree.from_dict(dict(results.groups))
+    origin = describe_origin(results)
+    for group in ("posterior", "sample_stats"):
+        tree[group].attrs = tree[group].attrs | origin
     tree.attrs = dict(results.attrs) | {
         "model": model.name,
         "fields": json.dumps(model.to_fields()),

@@ -221,7 +221,7 @@ def fit(
     fit = make_tree(model, answers, replace(results, attrs=made_by | dict(results.attrs)))
     if check:
         check_answers(fit, model, answers)
-    warn_of(find(fit, model, answers, before=before, check=check))
+    warn_of(find(fit, model, answers, before=before, check=check), said=sum(bool(one.warning) for one in before))
     free_old_fits(fit)
     return fit
 

@@ -70,7 +70,8 @@ def leave_one_out(fit: xr.DataTree | FitView) -> Any:
     Returns
     -------
     arviz_stats.ELPDData
-        With `elpd`, `se` and `p`, and per item `elpd_i` and `pareto_k`; items above 0.7 are unreliable.
+        With `elpd`, `se` and `p`, and per item `elpd_i` and `pareto_k`; items above `good_k` are unreliable. With S
+        draws it is min(1 - 1/log10(S), 0.7), ArviZ's threshold (Vehtari et al. 2024).
 
     Raises
     ------
@@ -110,6 +111,11 @@ def leave_one_out(fit: xr.DataTree | FitView) -> Any:
                     )
         found = azs.loo(_with_items(tree, first), pointwise=True, **weights)
     return found if len(first) == len(back) else _repeat(found, one_of_each, back, logp["item"])
+
+
+def count_high(elpd: Any) -> int:
+    """Return the number of items whose Pareto k is above ArviZ's threshold for that number of draws."""
+    return int((elpd.pareto_k.values > elpd.good_k).sum())
 
 
 def _with_items(tree: xr.DataTree, items: np.ndarray) -> xr.DataTree:

@@ -171,7 +171,7 @@ def comparisons(
     tie : str or sequence of str, optional
         Labels that are ties, in place of draw and those that begin with "tie".
     order : str, optional
-        The column that says in which order the two were shown, where labels are about the order shown: AB or BA, or
+        The column of the order in which the two were shown, if labels name a side of that order: AB or BA, or
         whether they were swapped. `COLUMN=WORD` gives the word for the other order.
     baseline : str, optional
         The system with which all others were compared, if `pairs` names one column.

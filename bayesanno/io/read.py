@@ -51,6 +51,7 @@ SHAPES: Mapping[str, Shape] = {
     "best-worst": compared.best_worst, "records": records,
 }  # fmt: skip
 _OF_ONE_COLUMN = {"item", "annotator", "label", "gold", "count", "baseline", "by", "split", "order"}
+MOST_DOUBTS = 3  # warnings of one table
 _OPENING = ("encoding", "separator", "no_header")
 _IMPLIED = {"ranking": "rankings", "ranks": "rankings", "best_worst": "best-worst", "pairs": "comparisons",
             "transpose": "transposed"}  # fmt: skip
@@ -546,12 +547,14 @@ def data_of_source(
         ways = doubts.attrs["ways"].get(doubt.code, [{}])
         raise _with_command(str(doubt.message), table, *(write_command(source, {**shown, **way}) for way in ways))
     doubts = doubts[doubts["level"] != "note"]
-    if len(doubts):
-        said = [f"{doubt.code}: {doubt.message} {doubt.remedy}" for doubt in doubts.head(3).itertuples()]
+    hidden = len(doubts) - MOST_DOUBTS
+    for n, doubt in enumerate(doubts.head(MOST_DOUBTS).itertuples(), start=1):
         more = (
-            f" ({len(doubts) - 3} more: {spell('bayesanno.check_table', 'bayesanno read')})" if len(doubts) > 3 else ""
+            f" ({hidden} more: {spell('bayesanno.check_table', 'bayesanno read')})"
+            if n == MOST_DOUBTS and hidden > 0
+            else ""
         )
-        warn(f"{name_of(table)}: {' '.join(said)}{more}", NamesWarning)
+        warn(f"{name_of(table)}: {doubt.code}: {doubt.message} {doubt.remedy}{more}", NamesWarning)
     return data
 
 

@@ -451,9 +451,10 @@ def lay_out(
             raise DataError(f"{one.place}: label {odd!r} of item {one.item!r} is not among the declared labels, "
                             f"{listed(known)}{nearest(odd, known)}")  # fmt: skip
         for label in known if multi_label else [None]:
-            yes = {"label": one.labels, "gold": one.gold or None, "control": (one.control,) if one.control else None}
-            said = {role: "" if given is None else (YES if label in given else NO) if multi_label else
-                    next(iter(given), "") for role, given in yes.items()}  # fmt: skip
+            given = one.labels if one.labels or one.annotator else None  # an item that nobody has answered
+            yes = {"label": given, "gold": one.gold or None, "control": (one.control,) if one.control else None}
+            said = {role: "" if of is None else (YES if label in of else NO) if multi_label else
+                    next(iter(of), "") for role, of in yes.items()}  # fmt: skip
             name = f"{one.item} / {label}" if multi_label and one.item else one.item
             rows.append({"item": name, "annotator": one.annotator, **said, "row": one.place})
     table = pd.DataFrame(rows, columns=["item", "annotator", "label", "gold", "control", "row"], dtype="str")

@@ -81,8 +81,8 @@ class DifficultyModel(ItemEffectModel):
     def findings_of_posterior(self, posterior: xr.Dataset) -> Iterable[Finding]:
         has_habits = "habit" in posterior
         who = "classes that annotators confuse" if has_habits else "careless annotators"
-        others = "model_b" if has_habits else "mace or model_b"
-        return check("difficulty-wide", posterior["spread"].mean(), ["spread"], who=who, others=others)
+        models = "model_b" if has_habits else "mace or model_b"
+        return check("difficulty-wide", posterior["spread"].mean(), ["spread"], who=who, models=models)
 
     @override
     def above_chance(self, posterior: xr.Dataset, data: AnnotationData) -> xr.DataArray:

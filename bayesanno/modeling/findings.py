@@ -1,21 +1,23 @@
 """A finding: what was found of data or of a fit, how serious it is, and one thing to do about it.
 
-The invariant: the sentences, levels and thresholds of the package's own findings are in `rules.toml`, each once. Code
-measures, and names a rule by its code.
+The invariant: the sentences, levels and thresholds of the package's own findings are in `rules.toml`, each once, and
+what to do is in `remedies.toml`, in Python and on the command line. Code measures, and names a rule by its code. A
+finding holds both forms of its remedy; a reader sees the form that applies where they are.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from importlib.resources import files
+from shlex import quote
 from types import MappingProxyType
 from typing import Any, Literal, Self, SupportsFloat
 
 from bayesanno._core import messages
-from bayesanno._core.messages import as_line, enumerated, spell, warn
+from bayesanno._core.messages import as_line, counted, enumerated, spell, warn
 
 Level = Literal["stop", "care", "note"]
 LEVELS: tuple[Level, ...] = ("stop", "care", "note")
@@ -28,13 +30,25 @@ class Rule:
 
     level: Level
     message: str
-    remedy: str
     measured: str
     why: str
+    remedy: str = ""
+    do: str = ""
+    covers: tuple[str, ...] = ()
     example: Mapping[str, Any] = field(default_factory=dict)
     threshold: float | None = None
     beyond: Literal["above", "below", "from", ""] = ""
     warning: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remedy:
+    """What to do, in Python and on the command line: a table of `remedies.toml`, which explains its keys."""
+
+    say: str
+    python: str
+    command: str
+    of: Literal["read", "fit", "field", "call"]
 
 
 @dataclass(frozen=True)
@@ -45,7 +59,7 @@ class Finding:
     ----------
     code : str
     message, remedy : str
-        A sentence each: what and how much, and one thing to do.
+        A sentence each: what and how much, and one thing to do, in Python.
     level : {"stop", "care", "note"}
         Do not use the results as they are; read this first; good to know.
     about : tuple of str
@@ -54,6 +68,8 @@ class Finding:
         What was measured, and what it was compared with.
     warning : str
         The name of the category of its warning; "" if it raises none.
+    command : str
+        The remedy on the command line, if it differs.
 
     Examples
     --------
@@ -70,11 +86,17 @@ class Finding:
     value: float | None = None
     threshold: float | None = None
     warning: str = "IdentifiabilityWarning"
+    command: str = ""
+
+    @property
+    def advice(self) -> str:
+        """The remedy, in the language of the reader."""
+        return spell(self.remedy, self.command or self.remedy)
 
     @property
     def text(self) -> str:
         """The finding on one line."""
-        return f"{self.code}: {self.message} {self.remedy}"
+        return f"{self.code}: {self.message} {self.advice}"
 
     def to_record(self) -> dict[str, Any]:
         """Return the finding as JSON holds it."""
@@ -87,21 +109,8 @@ class Finding:
         return cls(**known | {"about": tuple(record.get("about", ()))})
 
 
-# What templates name, in Python and on the command line.
-OPTIONS = {
-    "nuts": ("method='nuts'", "--method nuts"),
-    "steps": ("method_options={'steps': ...}", "--method-option steps=..."),
-    "restarts": ("method_options={'restarts': ...}", "--method-option restarts=..."),
-    "labels": ("labels=[...]", "--labels A,B,..."),
-    "pairs": ("pairs='a,b'", "--pairs A,B"),
-    "without": ("without=[...] when reading", "--without A,B,..."),
-    "judges_err": ("Pairs(judges_err=True)", "--judges-err"),
-    "adjust": ("Adjust them: bayesanno.adjust(fit)", "Leave out --no-adjust"),
-    **{
-        field: (f"{field}={given!r}", f"--set {field}={given}")
-        for field, given in {"ends": "censored", "noise": "student", "slope": True, "ambiguity": True}.items()
-    },
-}
+MOST_TYPED = 20  # names in a remedy
+MOST_WARNINGS = 5  # of a fit
 
 
 @cache
@@ -114,8 +123,24 @@ def read_rules() -> Mapping[str, Rule]:
     >>> read_rules()["rhat"].threshold
     1.01
     """
-    tables = tomllib.loads((files("bayesanno.modeling") / "rules.toml").read_text(encoding="utf-8"))
-    return MappingProxyType({code: Rule(**table) for code, table in tables.items()})
+    return MappingProxyType({code: Rule(**table) for code, table in _read_tables("rules.toml").items()})
+
+
+@cache
+def read_remedies() -> Mapping[str, Remedy]:
+    """Return the remedies by their names.
+
+    Examples
+    --------
+    >>> from bayesanno.modeling.findings import read_remedies
+    >>> read_remedies()["recalibrate"].command
+    'bayesanno recalibrate DIR --gold gold.csv --out NEW'
+    """
+    return MappingProxyType({name: Remedy(**table) for name, table in _read_tables("remedies.toml").items()})
+
+
+def _read_tables(name: str) -> dict[str, Any]:
+    return tomllib.loads((files("bayesanno.modeling") / name).read_text(encoding="utf-8"))
 
 
 def threshold_of(code: str) -> float:
@@ -153,16 +178,37 @@ def find(
     Examples
     --------
     >>> from bayesanno.modeling.findings import find
-    >>> find("bfmi", value=0.2).text
-    'bfmi: E-BFMI is 0.20 (at least 0.3): the tails are hardly explored. Choose a narrower prior.'
+    >>> found = find("one-chain", value=1)
+    >>> found.message, found.remedy, found.command
+    ('One chain has no R-hat, and shows no mode but its own.', 'Fit several chains: chains=4.', 'Fit several chains: \
+--chains 4.')
     """
     rule, names = read_rules()[code], tuple(about)
     limit = rule.threshold if threshold is None else threshold
     measured = None if value is None or float(value) != float(value) else float(value)
     words |= {"about": enumerated(names, most=MOST_NAMED), "n_about": len(names), "value": value, "threshold": limit}
-    words |= {f"option_{name}": spell(*spelt) for name, spelt in OPTIONS.items()}
-    message, remedy = (as_line(template.format(**words)) for template in (rule.message, rule.remedy))
-    return Finding(code, message, remedy, level or rule.level, names, measured, limit, rule.warning)
+    of_python, of_command = _tell(rule, {"names": names, "others": names[1:], **words})
+    message = as_line(rule.message.format(**words))
+    return Finding(code, message, of_python, level or rule.level, names, measured, limit, rule.warning, of_command)
+
+
+def _tell(rule: Rule, words: dict[str, Any]) -> tuple[str, str]:
+    """Return the remedy of a rule in Python, and on the command line."""
+    if not rule.do:
+        told = as_line(rule.remedy.format(**words))
+        return told, told
+    remedy = read_remedies()[rule.do]
+    lists = {name: list(value) for name, value in words.items() if isinstance(value, list | tuple)}
+    python = remedy.python.format(**words | lists) + (" where data are read" if remedy.of == "read" else "")
+    command = remedy.command.format(**words | {name: _type_names(each) for name, each in lists.items()})
+    said = rule.remedy or remedy.say
+    return as_line(said.format(**words, how=python)), as_line(said.format(**words, how=command))
+
+
+def _type_names(names: Sequence[object]) -> str:
+    """Return names as an option takes them, of very many the first."""
+    more = ",..." if len(names) > MOST_TYPED else ""
+    return quote(",".join(map(str, names[:MOST_TYPED])) + more)
 
 
 def check(code: str, value: SupportsFloat | None, about: Iterable[str] = (), **words: Any) -> list[Finding]:
@@ -182,13 +228,45 @@ def check(code: str, value: SupportsFloat | None, about: Iterable[str] = (), **w
     return [] if is_within else [find(code, about, number, **words)]
 
 
+def drop_covered(found: Iterable[Finding]) -> list[Finding]:
+    """Return findings without those of a cause that another one names.
+
+    Examples
+    --------
+    >>> from bayesanno.modeling.findings import drop_covered, find
+    >>> alone = find("design-one-answer")
+    >>> [one.code for one in drop_covered([find("difficulty-one-answer"), alone])]
+    ['design-one-answer']
+    """
+    listed = list(found)
+    rules = read_rules()
+    covered = {code for one in listed if one.code in rules for code in rules[one.code].covers}
+    return [one for one in listed if one.code not in covered]
+
+
 def sort_findings(found: Iterable[Finding]) -> list[Finding]:
     """Return findings by level, the most serious first; each once."""
     return sorted(dict.fromkeys(found), key=lambda one: LEVELS.index(one.level))
 
 
-def warn_of(found: Iterable[Finding]) -> None:
-    """Raise the warning of each finding that has one."""
-    for one in found:
-        if one.warning:
-            warn(one.text, getattr(messages, one.warning, UserWarning), level=one.level)
+def warn_of(found: Iterable[Finding], *, said: int = 0) -> None:
+    """Raise the warnings of findings that have one, the most serious first; one warning counts those beyond a few.
+
+    `said` is how many warnings were raised of the same fit before.
+    """
+    listed = sort_findings(one for one in found if one.warning)
+    most = len(listed) if len(listed) + said <= MOST_WARNINGS else max(MOST_WARNINGS - said - 1, 0)
+    for one in listed[:most]:
+        warn(one.text, _category_of(one), level=one.level)
+    if rest := listed[most:]:
+        codes = ", ".join(dict.fromkeys(one.code for one in rest))
+        warn(
+            f"{counted(len(rest), 'more finding')} ({codes}): see bayesanno.findings(fit)",
+            _category_of(rest[0]),
+            level=rest[0].level,
+        )
+
+
+def _category_of(one: Finding) -> type[Warning]:
+    category: type[Warning] = getattr(messages, one.warning, UserWarning)
+    return category

@@ -59,7 +59,8 @@ class ItemTypeModel(AnnotationModel):
         needless = (posterior["weight"] < RARE).any(ITEM_TYPE)  # (chain, draw)
         if "rate" in posterior:
             needless = needless | (posterior["rate"].diff(ITEM_TYPE) < CLOSE).any(ITEM_TYPE)
-        return check("type-not-needed", needless.mean(), types=posterior.sizes[ITEM_TYPE])
+        prior = next(name for name in ("weight_prior", "weight_strength") if hasattr(self, name))
+        return check("type-not-needed", needless.mean(), types=posterior.sizes[ITEM_TYPE], field=prior)
 
     def derived(self, answers: Any, probability: pt.TensorVariable, p: Parameters) -> dict[str, Derived]:
         """Return `hard`: P(an item is of the hard type), the one with the rate nearest to one half in the draw."""

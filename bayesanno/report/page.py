@@ -10,7 +10,7 @@ import json
 
 from bayesanno._core.fields import as_typed
 from bayesanno._core.intervals import find_bounds
-from bayesanno._core.messages import counted, enumerated, percent
+from bayesanno._core.messages import counted, enumerated, percent, spell
 from bayesanno.analysis.behaviour import behaviour_table
 from bayesanno.analysis.labels import score
 from bayesanno.analysis.recalibrate import about_recalibration, recalibration_table, view_before
@@ -30,7 +30,7 @@ from bayesanno.report.sections import annotators, findings, labels, systems
 from bayesanno.report.sections.findings import LEAST_ITEMS, find_all
 
 SHOWN = (
-    counted, enumerated, as_typed, as_text, encode_picture, join_ends, large_table, parts_of,
+    counted, enumerated, spell, as_typed, as_text, encode_picture, join_ends, large_table, parts_of,
     labels.count_labels, labels.count_unsure, labels.compare_with_vote, labels.check_known, labels.find_hardest,
     labels.item_rows, labels.expect_progress, draw_labels,
     systems.rank_systems, systems.share_labels,

@@ -39,8 +39,9 @@ def _section(code: str, rule: Rule) -> str:
     example = render_example(code, rule)
     warns = f", raises a {rule.warning}" if rule.warning else ""
     limit = f" The threshold is {rule.threshold:g}." if rule.threshold is not None else ""
+    typed = f" On the command line: {example.command}" if example.command != example.remedy else ""
     return (
         f"## {code}\n\nLevel: {rule.level}{warns}.\n\n"
-        f"**Measured.** {rule.measured}{limit}\n\n**Why.** {rule.why}\n\n**What to do.** {example.remedy}\n\n"
+        f"**Measured.** {rule.measured}{limit}\n\n**Why.** {rule.why}\n\n**What to do.** {example.remedy}{typed}\n\n"
         f"For example:\n\n```text\n{example.text}\n```\n"
     )

@@ -2,7 +2,7 @@
 
 They are not among the dependencies of development:
 
-    uv run --with argilla --with label-studio-sdk pytest -m extras tests/analysis
+    uv run --isolated --with-requirements .ci/tools.txt pytest -m extras tests/analysis
 """
 
 import json

@@ -121,7 +121,7 @@ def test_a_fit_of_a_model_of_grades_writes_them(grading, tmp_path):
     page = ba.write_report(grading, tmp_path / "report.html", checks=False).read_text()
     assert "severity_mean" in page
     assert "below 0.5" not in page  # exact matches are no measure of a grader
-    assert "How many true grades are at most a grade" in page
+    assert "How often the true grade is at most a given grade" in page
 
 
 @pytest.mark.filterwarnings("ignore::bayesanno._core.messages.ConvergenceWarning")  # so few draws

@@ -16,8 +16,9 @@ PROBABILITIES = [f"p[{label}]" for label in LABELS]
 def test_a_label_table_holds_the_posterior_of_each_label(mace_fit, crowd):
     data, _ = crowd
     table = ba.label_table(mace_fit)
-    assert table.columns.tolist() == [*LABEL_COLUMNS, *PROBABILITIES, "weight", "agreement", "gold"]
+    assert table.columns.tolist() == [*LABEL_COLUMNS, *PROBABILITIES, "weight", "agreement", "vote", "gold"]
     assert table["item"].tolist() == list(data.items)
+    assert table["vote"].tolist() == ba.majority_vote(data)["label"].tolist()
     p = table[PROBABILITIES].to_numpy()
     np.testing.assert_array_equal(p, mace_fit["latent"]["probability"].values)
     assert table["probability"].tolist() == p.max(axis=1).tolist()
@@ -131,7 +132,8 @@ def test_prediction_goes_by_the_names_and_not_by_their_order(mace_fit, crowd):
     new = ba.AnnotationData.from_records(some, labels=["yes", "no"])
     assert new.annotators != data.annotators[: new.n_annotators]
     table, known = (ba.predict_labels(mace_fit, one).set_index("item") for one in (new, data))
-    columns = ["label", "probability", "entropy", "n_annotations", *PROBABILITIES, "weight", "agreement", "ess_weights"]
+    columns = ["label", "probability", "entropy", "n_annotations", *PROBABILITIES, "weight", "agreement", "vote"]
+    columns.append("ess_weights")
     assert table.columns.tolist() == columns
     numbers = [*PROBABILITIES, "ess_weights"]
     np.testing.assert_allclose(table.loc[[f"new {item}" for item in items], numbers], known.loc[items, numbers])

@@ -33,7 +33,10 @@ def test_tables_and_figures_are_written_and_listed(agree, tmp_path):
     np.testing.assert_allclose(np.sort(by_errors), np.sort(of_library), atol=1e-5)
     noise, bound = read["noise.csv"].iloc[0], ba.noise.bound_noise_of(data)
     assert tuple(noise[["n", "d", "t0"]]) == (bound.n, bound.d, bound.t0)
-    assert f"unanimous by chance: at most {bound.n_noise} of {bound.n_agreed} unanimous items" in out
+    assert f"at most {bound.n_noise} of the {bound.n_agreed} unanimous items are so by chance" in out
+    assert "means over the pairs of annotators: scott_pi, cohen_kappa\n" in out
+    before = [line for line in lines if not line.startswith("found/")]
+    assert before[-1] == ba.agreement.advise(data, expected.reset_index())
     written = json.loads((tmp_path / "found" / "run.json").read_text())
     assert {path.name for path in (tmp_path / "found").iterdir()} == set(written["files"])
     assert [f"found/{name}" for name in written["files"]] == [line for line in lines if line.startswith("found/")]
@@ -48,9 +51,8 @@ def test_with_a_posterior_annotators_have_intervals(agree, tmp_path):
     for what in ("leverage", "kld", "jsd_mean"):
         assert (table[f"{what}_eti89_lb"] < table[f"{what}_mean"]).all()
     who = table.loc[table["farthest_probability"].idxmax()]
-    line = next(line for line in out.splitlines() if line.startswith("uses labels least like the others"))
-    shown = f"{who['farthest_probability']:.2f}: {who['annotator']} ({who['n']} annotations)"
-    assert line.endswith(f"with probability {shown}")
+    shown = f"{who['annotator']} ({who['n']} annotations) uses labels least like the others"
+    assert f"{shown}, with probability {who['farthest_probability']:.2f}\n" in out
     assert not list((tmp_path / "found").glob("*.png"))
     assert pd.read_csv(tmp_path / "found" / "coefficients.csv")["ci89_lb"].isna().all()
 
@@ -79,6 +81,7 @@ def test_ratings_are_compared_by_their_values(agree, tmp_path, rng):
     expected = ba.rating_agreement(data, resamples=200, random_seed=1)
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "found" / "coefficients.csv"), expected, rtol=1e-4)
     assert f"{expected['value'][0]:.3f}" in out
+    assert ba.agreement.advise(data, expected) in out
     assert json.loads((tmp_path / "found" / "run.json").read_text())["data"]["scale"] == [-30, 130]
     for more, said in (("--ordered", "compares values"), ("--unsure dunno", "leave out --unsure")):
         code, _, err = agree(f"rated.csv --scale -30:130 {more} --out other")

@@ -79,7 +79,7 @@ def test_an_expert_is_asked_for_true_labels(at, with_fit):
     ("options", "settings"),
     [
         ("wide.csv --ignore-gold --at-large", {"use_gold": False, "at_large": True}),
-        ("unnamed.csv --group system --ci-prob 0.8 --differences", {"ci_prob": 0.8, "differences": True}),
+        ("unnamed.csv --group system --ci 0.8 --differences", {"ci_prob": 0.8, "differences": True}),
         ("by.csv --order quality,other,delivery,billing", {"order": ["quality", "other", "delivery", "billing"]}),
     ],
 )
@@ -116,7 +116,7 @@ def test_an_export_is_the_library_s_and_says_how_much(at, with_fit, fit):
 def test_a_fit_is_recalibrated_at_once_or_afterwards(at, with_fit):
     code, out, err = at(f"fit one_coin crowd.csv --out at_once {BY_EM} --recalibrate gold.csv")
     assert code == 0
-    assert "of 40 true labels; their log score, each left out, -" in out
+    assert "from 40 true labels; their log score was -" in out
     assert err.count("1 of 41 known labels are left out") == 1
     assert at("recalibrate run --gold gold.csv --out after --no-report")[0] == 0
     for name in ("at_once", "after"):

@@ -43,7 +43,7 @@ def test_the_files_of_a_run(command, answers, crowd, monkeypatch):
     files = ["posterior.nc", "labels", "annotators.csv", "summary.csv", "run.json", "report.html"]
     assert [line for line in out.splitlines() if line.startswith("run/")] == [f"run/{name}" for name in files]
     page = (answers.parent / "run" / "report.html").read_text(encoding="utf-8")
-    assert "does not hold the items: bayesanno.write_labels writes their labels there" in page
+    assert "does not hold the items: their labels are in the folder labels" in page
     run = json.loads((answers.parent / "run" / "run.json").read_text())
     data = crowd[0]
     labels = pd.read_parquet(answers.parent / "run" / "labels")

@@ -6,6 +6,8 @@ import pandas as pd
 
 import bayesanno as ba
 from bayesanno.cli.compare import name_priors
+from bayesanno.criticism.sensitivity import lay_out_grid
+from tests.samples import tiny_data
 
 
 def test_the_command_writes_tables_and_says_what_is_in_them(command, tiny_fit, tmp_path, monkeypatch):
@@ -32,15 +34,19 @@ def test_the_command_writes_tables_and_says_what_is_in_them(command, tiny_fit, t
     assert {"accuracy", "class_share"} < set(scaled["parameter"].str.split("[").str[0])
     grid = pd.read_csv(tmp_path / "found" / "grid.csv")
     assert grid["confusion_accuracy"].tolist() == [0.6, 0.8]
+    assert grid["prior"].tolist() == ["own", "confusion_accuracy=0.8"]
     assert f"confusion_accuracy=0.8: {grid['labels_changed'][1]:.0f} item" in out
     assert json.loads((tmp_path / "found" / "run.json").read_text())["grid"] == {"confusion_accuracy": ["0.8"]}
 
 
 def test_variants_of_model_a_learn_the_frequencies():
-    named = name_priors(ba.models.ModelA(), {"accuracy_prior": ["2:1", "1:1"], "frequency": ["shared", "annotator"]})
+    own = ba.models.ModelA()
+    grid = {"accuracy_prior": ["2:1", "1:1"], "frequency": ["shared", "annotator"]}
+    rows = lay_out_grid(own, grid, tiny_data(), 1, {})
+    named = name_priors(own, {row.name: row.model for row in rows})
     assert {name: (model.frequency, model.accuracy_prior) for name, model in named.items()} == {
         "model_a, frequency=shared": ("shared", (2, 1)),
-        "accuracy_prior=2:1, frequency=annotator": ("annotator", (2, 1)),
+        "frequency=annotator": ("annotator", (2, 1)),
         "accuracy_prior=1:1, frequency=shared": ("shared", (1, 1)),
         "accuracy_prior=1:1, frequency=annotator": ("annotator", (1, 1)),
     }

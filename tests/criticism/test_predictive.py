@@ -22,6 +22,7 @@ from bayesanno.modeling.posterior import take_draws
 from bayesanno.models import ModelAMulti, ModelB, OneCoin
 from bayesanno.simulation.quantities import ModelDraws, draw_prior, replicate
 from tests.analysis.made import from_prior
+from tests.inference.draws import fit_quietly
 from tests.samples import TINY_RECORDS, tiny_data
 
 pytestmark = pytest.mark.usefixtures("by_numpy")  # of few draws
@@ -236,3 +237,22 @@ def test_leave_one_out_pit_by_item():
         p.append(kstest(azs.loo_pit(whole)["most_votes"], "uniform").pvalue)
     assert p[0] > 0.01
     assert p[1] < 1e-6
+
+
+def test_leave_one_out_pit_of_ratings(rng):
+    """Uniform if values are normal, not if nearly all are the same; items without ratings have none."""
+    normal = rng.normal(50, 20, size=80)
+    p = []
+    for truth in (normal, np.where(np.arange(80) % 8, 50, normal + 60 * np.sign(normal - 50))):
+        ratings = truth[:, None] + 6 * rng.normal(size=(80, 5))
+        records = [(f"s{i}", f"a{j}", one) for (i, j), one in np.ndenumerate(ratings)]
+        items = [*(f"s{i}" for i in range(80)), "empty"]
+        data = ba.RatingData.from_records(records, items=items, scale=(-100, 200))
+        whole = ba.criticism.item_predictions(fit_quietly("rating", data), random_seed=1)
+        assert whole["observed_data"]["item"].values.tolist() == items[:-1]
+        np.testing.assert_allclose(whole["observed_data"]["mean_rating"], ratings.mean(axis=1))
+        p.append(kstest(azs.loo_pit(whole)["mean_rating"], "uniform").pvalue)
+    assert p[0] > 0.01
+    assert p[1] < 1e-6
+    assert azp.plot_loo_pit(whole).viz["figure"].item().axes[0].has_data()
+    plt.close("all")

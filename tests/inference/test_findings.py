@@ -16,9 +16,11 @@ from bayesanno.inference.diagnosis.findings import (
     COLUMNS,
     OF_RATINGS,
     find_before,
+    find_in_design,
     find_in_diagnostics,
     read_findings,
 )
+from bayesanno.modeling.class_prior import terms_of
 from bayesanno.modeling.findings import LEVELS, Finding, read_rules
 from bayesanno.models import (
     MACE,
@@ -153,6 +155,25 @@ def test_diagnostics_beyond_a_threshold_are_found_and_others_are_not(code):
     assert code not in {one.code for one in find_in_diagnostics(within)}
 
 
+def test_a_cause_is_named_once():
+    """Copies explain what else is off if they are most of the correlation of errors; half of six pairs are too few."""
+    off = {"errors": ERRORS, "votes": VOTES}
+    few = PAIRS | {"groups": [CLOSE | {"share": 0.1}]}
+    for pairs, codes in ((PAIRS | {"groups": [CLOSE | {"share": 0.75}]}, {"most-err-together"}),
+                         (PAIRS | {"groups": [CLOSE | {"share": 0.5}]}, {"copies", "errors-correlate"}),
+                         (few, {"copies", "errors-correlate"})):  # fmt: skip
+        assert {one.code for one in find_in_diagnostics(answers(**off, pairs=pairs))} == codes
+    one_annotator = ba.AnnotationData.from_records([("1", "ada", "x"), ("2", "bo", "y")])
+    assert [one.code for one in find_before(ItemDifficulty(), one_annotator)] == [
+        "design-one-answer",
+        "design-few-annotators",
+    ]
+    low = {"max_rhat": 1.3, "min_ess_bulk": 10.0, "min_ess_tail": 20.0}
+    assert [one.code for one in find_in_diagnostics(low)] == ["rhat"]
+    (ess,) = find_in_diagnostics(low | {"max_rhat": 1.0})
+    assert ess.message.startswith("The bulk ESS")
+
+
 def codes_of(*found, max_rhat=1.2, **more):
     diagnostics = modes(*found, groups=[one["chains"] for one in found if one["chains"]], **more)
     return [one.code for one in find_in_diagnostics(diagnostics | {"max_rhat": max_rhat}) if one.code != "rhat"]
@@ -269,7 +290,14 @@ POSTERIORS = {
     "difficulty-wide": ((ItemDifficulty(), draws(spread=((), 2.1))), (ItemDifficulty(), draws(spread=((), 2.0)))),
     "type-not-needed": ((BinomialMixture(), types(0.97, 0.03)), (BinomialMixture(), types(0.5, 0.5))),
 }
-ELSEWHERE = {"labels-against-vote", "few-true-labels", "labels-carry-nothing", "no-log-likelihood", "labels-adjusted"}
+ELSEWHERE = {
+    "labels-against-vote",
+    "few-true-labels",
+    "labels-carry-nothing",
+    "recalibration-worse",
+    "no-log-likelihood",
+    "labels-adjusted",
+}
 
 
 @pytest.mark.parametrize("code", BEFORE)
@@ -279,7 +307,10 @@ def test_what_cannot_be_learnt_from_data_is_found(code):
         data = ba.AnnotationData.from_records([("1", "anyone", "x"), ("2", "anyone", "y")])
     elif code == "only-repeaters":
         data = crowd_with_habits(1, [0, 1, 2, 3, 0, 1], n_good=0)
-    (found,) = [one for one in find_before(model, data) if one.code == code]
+    of_terms = [one for term in terms_of(model) for one in term.findings(data)]
+    own = [*find_in_design(data), *of_terms, *model.findings(data)]
+    (found,) = [one for one in own if one.code == code]
+    assert {one.code for one in own} >= {one.code for one in find_before(model, data)}
     assert found.warning == "IdentifiabilityWarning"
     assert code not in {one.code for one in find_before(other, fine)}
 

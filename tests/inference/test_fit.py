@@ -1,6 +1,8 @@
 """Fitting: the same seed gives the same draws, the draws are of the posterior, and wrong requests are refused."""
 
 import json
+from datetime import datetime
+from importlib.metadata import version
 
 import numpy as np
 import pymc as pm
@@ -17,7 +19,9 @@ from bayesanno.inference.sampling.nuts import sample_nuts
 from bayesanno.inference.sampling.starts import start_near
 from bayesanno.inference.settings import NUTSSettings
 from bayesanno.models.model_b import ModelB
+from tests.inference.draws import EXCHANGEABLE, clear_posterior, make_fit
 from tests.inference.exact import exact_posterior
+from tests.models.contract import TINY
 from tests.samples import SETTINGS, SHORT, tiny_data
 
 SIGMAS = 4  # standard errors of the mean, at most, between an average over draws and the exact value
@@ -27,6 +31,16 @@ EXTRAS = ("numpyro", "blackjax")
 
 def draws_of(fit):
     return fit["posterior"].to_dataset()
+
+
+def of_origin(fit):
+    """What ArviZ's conventions say of a fit's draws, in the same words with the statistics of the sampler."""
+    attrs, stats = fit["posterior"].attrs, fit["sample_stats"].attrs
+    names = ("creation_library", "modeling_interface", "inference_library", "inference_library_version")
+    for group in (attrs, stats):
+        assert datetime.fromisoformat(group["created_at"]).tzinfo is not None
+    assert attrs.items() <= stats.items()
+    return tuple(attrs[name] for name in names)
 
 
 def z_scores(fit, exact):
@@ -145,6 +159,28 @@ def test_a_sampler_that_is_not_installed_is_refused_with_what_to_install(refuses
 # ------------------------------------------------------------------------------------------------- what a fit says
 
 
+@pytest.mark.parametrize("method", ["advi", "em", "vb"])
+def test_methods_of_bayesanno_itself_are_its_own_inference_library(method):
+    fit = ba.fit("model_b", tiny_data(), method=method, random_seed=1, progressbar=False, check=False)
+    assert of_origin(fit) == ("bayesanno", "bayesanno", "bayesanno", version("bayesanno"))
+    assert "tuning_steps" not in fit["posterior"].attrs
+
+
+@pytest.mark.filterwarnings("ignore")  # of few draws and few known labels
+def test_a_fit_made_from_another_names_the_sampler_of_its_draws(tiny_fit, tmp_path, rng):
+    older, exchangeable = tiny_fit.copy(), make_fit(EXCHANGEABLE, TINY, clear_posterior(rng, n_draws=30))
+    for one in (older, exchangeable):
+        sampler = {"inference_library": "nutpie", "inference_library_version": "0.1"}
+        one["sample_stats"].attrs = one["sample_stats"].attrs | sampler
+    ba.save(older, tmp_path / "older.nc")
+    older = ba.load(tmp_path / "older.nc")
+    made = [ba.drop_chains(older, [0]), *ba.split_modes(older), ba.relabel(exchangeable)]
+    for one in made:
+        assert of_origin(one) == ("bayesanno", "bayesanno", "nutpie", "0.1")
+    for one in (ba.recalibrate(older, {"s1": "yes", "s2": "no"}), ba.adjust(older)):  # their draws are the same
+        assert one["posterior"].attrs == older["posterior"].attrs
+
+
 def test_a_fit_says_what_it_was_made_of(tiny_fit):
     attrs = tiny_fit.attrs
     assert {name: attrs[name] for name in ("model", "method", "yields", "nuts_sampler", "random_seed")} == {
@@ -158,6 +194,9 @@ def test_a_fit_says_what_it_was_made_of(tiny_fit):
     assert attrs["data_hash"] == tiny_data().hash == ba.data_of(tiny_fit).hash
     assert attrs["seconds_compile"] > 0
     assert attrs["seconds_sample"] > 0
+    assert of_origin(tiny_fit) == ("bayesanno", "bayesanno", "nutpie", version("nutpie"))
+    assert tiny_fit["posterior"].attrs["tuning_steps"] == 500
+    assert tiny_fit["posterior"].attrs["sampling_time"] == attrs["seconds_sample"]
     found = ba.diagnostics_of(tiny_fit)
     assert found["max_rhat"] <= 1.01
     assert min(found["min_ess_bulk"], found["min_ess_tail"]) >= 400

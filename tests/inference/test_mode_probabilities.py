@@ -46,8 +46,8 @@ def parts15(table15):
         return ba.split_modes(table15[0], random_seed=2)
 
 
-def probability_by_quadrature(fit, n_points=21):
-    """The probability of the region of the draws of each mode, on a grid over their range."""
+def probability_by_quadrature(fit):
+    """The probability of the region of the draws of each mode, on a grid of half standard deviations."""
     model, data = ba.get_model("model_a"), ba.data_of(fit)
     graph = model.build(data)
     density = choose_starts(graph, model, data, "vote", n_starts=0, most_gradients=0, random_seed=1).density
@@ -57,9 +57,10 @@ def probability_by_quadrature(fit, n_points=21):
     for mode in (high, ~high):
         points = z[mode].reshape(-1, z.shape[2])
         margin = 0.5 * np.ptp(points, axis=0)
-        axes = np.linspace(points.min(axis=0) - margin, points.max(axis=0) + margin, n_points).T
+        ends = zip(points.min(axis=0) - margin, points.max(axis=0) + margin, points.std(axis=0) / 2, strict=True)
+        axes = [np.arange(low, high, step) for low, high, step in ends]  # a far draw makes it wider, and no coarser
         grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, z.shape[2])
-        cell = np.log(np.prod(axes[:, 1] - axes[:, 0]))
+        cell = np.log(points.std(axis=0) / 2).sum()
         log_integral.append(cell + np.logaddexp.reduce([density(point)[0] for point in grid]))
     return np.exp(log_integral - np.logaddexp.reduce(log_integral))
 
@@ -80,12 +81,18 @@ class TestMirroredAccuracies:
         assert first["probability"] + second["probability"] == pytest.approx(1)
         assert said[0].startswith("modes-apart: The posterior has 2 modes, with about ")
 
-    def test_the_probability_of_table15_is_that_of_a_grid_within_its_error(self, share15, parts15):
+    @NOISY
+    def test_the_probability_of_table15_is_that_of_a_grid_within_its_error(self, table15, share15, parts15):
+        """The posterior has a long tail, so that the bridge gives up for some seeds, as on some processors."""
         assert share15 == pytest.approx(0.1235, abs=0.001)
-        for part, share in zip(parts15, (1 - share15, share15), strict=True):
-            assert part.attrs["probability_by"] == "bridge"
-            assert part.attrs["probability_error"] < 0.005
-            assert abs(part.attrs["probability"] - share) < 4 * part.attrs["probability_error"]
+        errors = {"bridge": 0.005, "importance": 0.05}
+        estimators = []
+        for parts in (parts15, *(ba.split_modes(table15[0], random_seed=seed) for seed in (3, 4))):
+            for part, share in zip(parts, (1 - share15, share15), strict=True):
+                assert part.attrs["probability_error"] < errors[part.attrs["probability_by"]]
+                assert abs(part.attrs["probability"] - share) < 4 * part.attrs["probability_error"]
+                estimators.append(part.attrs["probability_by"])
+        assert "bridge" in estimators
         assert [part["posterior"].sizes["chain"] for part in parts15] == [3, 1]
         assert "found" not in ba.diagnostics_of(parts15[0])["modes"]
 
@@ -156,6 +163,9 @@ class TestMirroredAccuracies:
     @NOISY
     def test_stacking_weighs_by_prediction(self, table15):
         whole = ba.combine_modes(table15[0], "stacking", random_seed=1)
+        names = ("inference_library", "inference_library_version")
+        for group in ("posterior", "sample_stats"):  # of the draws that were taken
+            assert [whole[group].attrs[name] for name in names] == [table15[0][group].attrs[name] for name in names]
         combination = json.loads(whole.attrs["combination"])
         assert combination["weights"] == "stacking"
         weight = [mode["weight"] for mode in combination["modes"]]

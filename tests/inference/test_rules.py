@@ -4,6 +4,7 @@ The sentences are in `findings.txt` alone, as rendered with the examples of the 
 `uv run python -m tests.inference.test_rules` writes that file again.
 """
 
+import re
 import string
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 import bayesanno as ba
 from bayesanno._core.messages import on_command_line
-from bayesanno.modeling.findings import LEVELS, OPTIONS, Finding, find, read_rules, sort_findings
+from bayesanno.modeling.findings import LEVELS, Finding, find, read_remedies, read_rules, sort_findings
 
 SNAPSHOT = Path(__file__).with_name("findings.txt")
 
@@ -27,7 +28,11 @@ def render(code, rule):
 
 def snapshot():
     found = [render(code, rule) for code, rule in read_rules().items()]
-    return "".join(f"{one.code} ({one.level})\n    {one.message}\n    {one.remedy}\n" for one in found)
+    return "".join(
+        f"{one.code} ({one.level})\n    {one.message}\n    {one.remedy}\n"
+        + (f"    {one.command}\n" if one.command != one.remedy else "")
+        for one in found
+    )
 
 
 def test_the_sentences_are_those_of_the_snapshot():
@@ -40,14 +45,15 @@ def test_a_rule_is_whole_and_short(code):
     said = render(code, rule)
     assert rule.level in LEVELS
     assert len(said.message.split()) <= 25
-    assert len(said.remedy.split()) <= 15
+    assert len((rule.remedy or read_remedies()[rule.do].say).split()) <= 15
     assert said.message.endswith((".", "?"))
     assert said.remedy.endswith(".")
     assert rule.measured.endswith(".")
     assert rule.why.endswith(".")
     assert not rule.warning or issubclass(getattr(ba.errors, rule.warning), UserWarning)
-    known = {*rule.example, "about", "n_about", "value", "threshold", *(f"option_{name}" for name in OPTIONS)}
-    assert placeholders(rule.message) | placeholders(rule.remedy) <= known
+    known = {*rule.example, "about", "n_about", "value", "threshold"}
+    assert placeholders(rule.message) | placeholders(rule.remedy) - {"how"} <= known
+    assert bool(rule.do) == ("{how}" in (rule.remedy or read_remedies()[rule.do].say))
 
 
 def test_a_template_that_names_what_is_not_measured_is_refused():
@@ -55,10 +61,31 @@ def test_a_template_that_names_what_is_not_measured_is_refused():
         find("rhat", value=1.2, where="")
 
 
-def test_remedies_name_options_as_their_reader_writes_them():
-    assert "Use method='nuts' where" in find("pareto-k", value=0.9).remedy
+def test_a_remedy_is_in_the_language_of_its_reader():
+    found = find("spammer", ["bo", "d'Arc"], 0.9)
+    assert found.advice.endswith("""without=['bo', "d'Arc"] where data are read.""")
     with on_command_line():
-        assert "Use --method nuts where" in find("pareto-k", value=0.9).remedy
+        assert found.advice.endswith("""--without 'bo,d'"'"'Arc'.""")
+        assert found.text.endswith(found.command)
+    assert found.text.endswith(found.remedy)
+
+
+def test_a_finding_of_an_earlier_version_has_one_remedy():
+    record = find("spammer", ["bo"], 0.9).to_record()
+    del record["command"]
+    with on_command_line():
+        assert Finding.from_record(record).advice == record["remedy"]
+
+
+@pytest.mark.parametrize("code", list(read_rules()))
+def test_a_remedy_names_no_function_on_the_command_line_and_no_option_in_python(code):
+    said = render(code, read_rules()[code])
+    assert "--" not in said.remedy
+    assert not re.search(r"bayesanno\.|\w\(|\w=['\[{]", said.command.replace("--set ", ""))
+
+
+def test_each_remedy_is_of_a_rule():
+    assert {rule.do for rule in read_rules().values()} - {""} == set(read_remedies())
 
 
 def test_findings_are_sorted_by_level_and_each_is_there_once():

@@ -25,10 +25,36 @@ def cells(notebook, kind):
     return [cell for cell in notebook.cells if cell.cell_type == kind]
 
 
+def shown_minutes(path):
+    """How long a notebook takes to read, without the cells that the site leaves out."""
+    shown = [cell.source for cell in read(path).cells if HIDDEN not in cell.metadata.get("tags", [])]
+    return len("\n".join(shown).split()) / WORDS_A_MINUTE
+
+
+def page_minutes(path, anchor):
+    """How long a page takes to read, or what is between the heading with this anchor and the next heading."""
+    text = path.read_text(encoding="utf-8")
+    if anchor:
+        heading = anchor.replace("-", " ")
+        (text,) = re.findall(rf"^#+ {heading}\n(.*?)(?=^#+ )", text, re.MULTILINE | re.DOTALL | re.IGNORECASE)
+    return len(text.split()) / WORDS_A_MINUTE
+
+
 def test_there_are_notebooks():
     numbers = [int(path.name[:2]) for path in NOTEBOOKS]
     assert numbers == list(range(len(numbers)))
     assert numbers
+
+
+def test_the_first_hour_of_the_front_page_takes_the_minutes_that_it_says():
+    index = (FOLDER / "index.md").read_text(encoding="utf-8")
+    steps = re.findall(r"^\d\. \[.+\]\(([\w.-]+)#?([\w-]*)\) \((\d+) minutes\)", index, re.MULTILINE)
+    assert len(steps) == 4
+    for file, anchor, said in steps:
+        path = FOLDER / file
+        minutes = shown_minutes(path) if path.suffix == ".ipynb" else page_minutes(path, anchor)
+        assert abs(int(said) - minutes) < 1 + minutes / 10, file
+    assert 30 < sum(int(said) for _, _, said in steps) < 60  # the rest is for a fit of one's own
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -63,8 +89,7 @@ class TestStored:
         text = path.read_text(encoding="utf-8")
         assert len(text) < MOST_BYTES
         assert re.search(r"/(home|root|work|tmp|Users)/", text) is None
-        shown = [cell for cell in read(path).cells if HIDDEN not in cell.metadata.get("tags", [])]
-        minutes = sum(len(cell.source.split()) for cell in shown) / WORDS_A_MINUTE
+        minutes = shown_minutes(path)
         assert minutes < MINUTES
         said = int(re.search(r"\*\*Reading time\.\*\* (\d+) minutes", read(path).cells[0].source)[1])
         assert abs(said - minutes) < 1

@@ -16,7 +16,7 @@ from bayesanno.modeling.kinds.counts import OF_COUNTS
 from bayesanno.modeling.kinds.ratings import OF_RATINGS
 from bayesanno.report.blocks import as_text, join_ends, large_table
 from bayesanno.report.plots.style import WORDS
-from bayesanno.report.sections.findings import REPLICATES
+from bayesanno.report.sections.findings import REPLICATES, scale_prior
 from bayesanno.report.sections.labels import count_labels, list_votes
 from tests.analysis.made import from_prior
 from tests.samples import simulate_clique, tabulate
@@ -125,7 +125,7 @@ def test_checks_are_made_when_asked_for(tiny_fit, tmp_path):
     path = ba.write_report(tiny_fit, tmp_path / "report.html")
     page = path.read_text(encoding="utf-8")
     assert "Does it predict the observed answers?" in page
-    shown = re.search(r"<caption>Statistics as a whole.*?</table>", page, re.DOTALL)[0]
+    shown = re.search(r"<caption>Each statistic as a whole.*?</table>", page, re.DOTALL)[0]
     rows = [re.findall(r"<td.*?>(.*?)</td>", row) for row in shown.split("<tr>")[2:]]
     check = ba.predictive_check(tiny_fit, replicates=REPLICATES, random_seed=tiny_fit.attrs["random_seed"]).table
     whole, parts = check[check["level"] == "total"].sort_values("p", kind="stable"), check[check["level"] == "each"]
@@ -133,8 +133,33 @@ def test_checks_are_made_when_asked_for(tiny_fit, tmp_path):
     assert {*OF_ANNOTATIONS, *OF_COUNTS, *OF_RATINGS} <= set(WORDS)
     p = parts["p"].nsmallest(12 - len(whole)).round(3)
     assert [row[-1] for row in rows[len(whole) :]] == p.map(as_text).tolist()
-    assert "How much did the prior matter?" in page
+    changing = ba.criticism.label_power_scaling(tiny_fit).query("abs(doublings) < 1")["item"]
+    said = f"A prior of twice or half the strength would change {len(changing) or 'none'} of 6 labels"
+    beginning, end = page.split("<h3>How much did the prior matter?</h3>")
+    assert f"{said}: see “How much did the prior matter?” below." in beginning
+    assert said in end
+    assert all(item in end for item in changing)
+    assert "More data like these would move" in end
+    assert "conflict" not in page
     assert "What would more answers bring?" in page
+
+
+def test_what_depends_on_the_prior_is_said_of_labels_and_parameters(mace_fit):
+    few = mace_fit.isel(draw=slice(0, 1000, 2))
+    found, table = scale_prior(view_of(few)), ba.power_scaling_table(few, ["competence", "prevalence"])
+    assert (
+        found["labels"]["changing"]
+        == ba.criticism.label_power_scaling(few).query("abs(doublings) < 1")["item"].tolist()
+    )
+    assert found["labels"]["changing"]
+    counts = (table["prior"] >= 0.05) & (table["prior_p_adjusted"] <= 0.05)
+    moving = table[counts]
+    assert (found["n"], found["n_moving"]) == (len(table), len(moving))
+    assert found["n_apart"] <= (moving["prior_slope"] * moving["likelihood_slope"] < 0).sum()
+    sure = (moving["prior_slope"].abs() > 2 * moving["prior_slope_mcse"]) & (
+        moving["likelihood_slope"].abs() > 2 * moving["likelihood_slope_mcse"]
+    )
+    assert found["n_apart"] == (sure & (moving["prior_slope"] * moving["likelihood_slope"] < 0)).sum()
 
 
 def test_numbers_are_rounded_and_missing_ones_are_left_out_and_votes_are_in_words():

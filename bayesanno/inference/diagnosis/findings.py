@@ -32,7 +32,7 @@ from bayesanno.inference.diagnosis.thresholds import FEW_ITEMS_DIFFER, LEAST_PRO
 from bayesanno.modeling.arguments import PROBABILITY
 from bayesanno.modeling.base import AnnotationModel
 from bayesanno.modeling.class_prior import terms_of
-from bayesanno.modeling.findings import Finding, Level, check, find, sort_findings, threshold_of, warn_of
+from bayesanno.modeling.findings import Finding, Level, check, drop_covered, find, sort_findings, threshold_of, warn_of
 from bayesanno.modeling.kinds import kind_of
 
 # What is said of chains in several modes, so that R-hat and ESS of all chains say nothing more:
@@ -121,7 +121,7 @@ def _find_light(mode: Mapping[str, Any], staying: Sequence[int], density: Sequen
         [f"chain {chain}" for chain in chains],
         mode["probability"],
         chains=f"{named} {'is' if len(chains) == 1 else 'are'}",
-        numbers=chains,
+        numbers=tuple(chains),
         items=counted(mode["items_differ"], "item"),
     )
 
@@ -183,7 +183,7 @@ def findings(fit: Fit) -> pd.DataFrame:
     """
     view = view_of(fit)
     require_fit(view.tree)
-    rows = [one.to_record() | {"about": ", ".join(one.about)} for one in read_findings(view)]
+    rows = [vars(one) | {"about": ", ".join(one.about), "remedy": one.advice} for one in read_findings(view)]
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     return table.astype({name: float if name in ("value", "threshold") else "str" for name in COLUMNS})
 
@@ -225,7 +225,7 @@ def refresh_findings(tree: xr.DataTree, before: FitView | None = None) -> None:
 def find_before(model: Any, data: Any) -> list[Finding]:
     """Return what a model cannot learn from data, whatever the method: of the design, of terms, and of the model."""
     of_terms = [one for term in terms_of(model) for one in term.findings(data)]
-    return sort_findings([*find_in_design(data), *of_terms, *model.findings(data)])
+    return sort_findings(drop_covered([*find_in_design(data), *of_terms, *model.findings(data)]))
 
 
 def find_in_fit(view: FitView, before: Sequence[Finding] | None = None) -> list[Finding]:
@@ -268,7 +268,7 @@ def find_in_diagnostics(diagnostics: Mapping[str, Any], *, is_adjusted: bool = F
         mixing += _find_within(group)
     of_answers = []
     for each in diagnostics.get("misfit", []):
-        own = [*_find_in_answers(each)]
+        own = _find_in_answers(each)
         of_answers += [*own, *_find_in_adjustment(each, is_adjusted=is_adjusted, is_misfit=bool(own))]
     of_gold = [one for where, each in diagnostics.get("gold", {}).items() for one in _find_in_gold(where, each)]
     return sort_findings([*of_modes, *others, *mixing, *_find_in_sampling(diagnostics), *of_answers, *of_gold])
@@ -290,7 +290,7 @@ def _find_in_sampling(found: Mapping[str, Any]) -> Iterator[Finding]:
     if "pareto_k" in found and found["pareto_k"] is None:
         yield find("pareto-k-unknown")
     if found.get("converged") is False:
-        yield find("advi-steps", value=found["steps"])
+        yield find("advi-steps", value=found["steps"], more=4 * found["steps"])
 
 
 def _find_in_mixing(found: Mapping[str, Any], where: str = "") -> Iterator[Finding]:
@@ -304,9 +304,15 @@ def _find_in_mixing(found: Mapping[str, Any], where: str = "") -> Iterator[Findi
         share = rare["differ"] / rare["n_items"] if has_converged(rare["rest"]) else None
         yield from check("chains-label-differently", share, rare["named"], items=counted(rare["differ"], "item"))
         return
-    for code, name in (("rhat", "max_rhat"), ("ess", "min_ess_bulk"), ("ess", "min_ess_tail")):
-        words = {"parameter": found.get("worst", {}).get(name, "a parameter"), "kind": name[-4:], "where": where}
-        yield from check(code, found.get(name), [words["parameter"]], **words)
+    worst: Mapping[str, str] = found.get("worst", {})
+    parameter = worst.get("max_rhat", "a parameter")
+    rhat = check("rhat", found.get("max_rhat"), [parameter], parameter=parameter, where=where)
+    yield from rhat
+    n_effective = {name: found[name] for name in ("min_ess_bulk", "min_ess_tail") if found.get(name) is not None}
+    if n_effective and not rhat:
+        least = min(n_effective, key=lambda name: n_effective[name])
+        parameter = worst.get(least, "a parameter")
+        yield from check("ess", n_effective[least], [parameter], parameter=parameter, kind=least[-4:], where=where)
 
 
 def _find_within(group: Mapping[str, Any]) -> Iterator[Finding]:
@@ -331,9 +337,12 @@ def _find_in_climb(found: Mapping[str, Any]) -> Iterator[Finding]:
     """Yield why the result of EM or variational Bayes may not be the best one, or not the only one."""
     others = found["others"]
     if not found["converged"]:
-        yield find("em-steps", value=found["change"], method=found["method"], steps=found["steps"])
+        yield find(
+            "em-steps", value=found["change"], method=found["method"], steps=found["steps"], more=4 * found["steps"]
+        )
     if found["restarts"] > 1 and found["agreed"] == 1:
-        yield find("em-one-best", value=1, restarts=found["restarts"], lower=others[0]["nats_lower"])
+        words = {"restarts": found["restarts"], "more": 4 * found["restarts"]}
+        yield find("em-one-best", value=1, lower=others[0]["nats_lower"], **words)
     for other in [other for other in others if "elbo" in found and other["items_differ"]][:1]:
         yield from check("vb-other-mode", other["nats_lower"], items=counted(other["items_differ"], "item"))
 
@@ -355,10 +364,36 @@ def _in(dimension: str) -> str:
     return f" in {dimension!r}" if dimension else ""
 
 
-def _find_in_answers(found: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield how the answers of one table are not as the fit predicts them."""
-    where = _in(found["dimension"])
-    errors, votes, followed = (found.get(name) for name in ("errors", "votes", "followed"))
+def _find_in_answers(found: Mapping[str, Any]) -> list[Finding]:
+    """Return how the answers of one table are not as the fit predicts them; what copies explain is not said again."""
+    where, groups = _in(found["dimension"]), found.get("pairs", {}).get("groups", [])
+    copies = [one for group in groups for one in _find_copies(group, where)]
+    others = [*_find_in_errors(found, where), *_find_in_statistics(found.get("statistics", {}), where)]
+    followed, copied = found.get("followed"), {name for group in groups for name in group["group"]}
+    if followed and followed["explained"] <= EXPLAINED and not copied.issuperset(followed["who"]):
+        shares = {"same": followed["same"], "explained": max(followed["explained"], 0.0)}
+        others += check("labels-follow", followed["z"], followed["who"], **shares)
+    if _explain(groups, found.get("errors")):
+        return drop_covered([*copies, *others])
+    return [*copies, *drop_covered(others)]
+
+
+def _find_copies(group: Mapping[str, Any], where: str) -> list[Finding]:
+    most = check("most-err-together", group["share"], group["group"], where=where)
+    words = dict(zip(("first", "second"), group["annotators"], strict=True)) | {"n": group["n"], "where": where}
+    return most or [find("copies", group["group"], group["correlation"], **words)]
+
+
+def _explain(groups: Sequence[Mapping[str, Any]], errors: Mapping[str, Any] | None) -> bool:
+    """Whether groups of copies explain most of the correlation of errors, which is a mean over all pairs."""
+    n_annotators = [(len(one["group"]), len(one["group"]) / one["share"]) for one in groups]
+    of_pairs = [size * (size - 1) / (n * (n - 1)) for size, n in n_annotators]
+    by_copies = sum(share * one["correlation"] for share, one in zip(of_pairs, groups, strict=True))
+    return bool(groups) and (errors is None or by_copies >= (errors["correlation"] - errors["expected"]) / 2)
+
+
+def _find_in_errors(found: Mapping[str, Any], where: str) -> Iterator[Finding]:
+    errors, votes = found.get("errors"), found.get("votes")
     if errors and errors["p"] < MOST_SHARE and errors["n_answers"] >= DESIGN_EFFECT * errors["worth"]:
         more, n = min(errors["correlation"] - errors["expected"], 1.0), errors["n_answers"]
         words = {"correlation": more, "n": n, "worth": errors["worth"], "effect": n / errors["worth"], "where": where}
@@ -369,21 +404,17 @@ def _find_in_answers(found: Mapping[str, Any]) -> Iterator[Finding]:
     if votes and votes["p"] < MOST_P:
         shares = {name: votes[name] for name in ("observed", "predicted")} | {"what": _name_votes(votes["at_most"])}
         yield from check("votes-off", abs(votes["observed"] - votes["predicted"]), where=where, **shares)
-    for one in found.get("pairs", {}).get("groups", []):
-        most = check("most-err-together", one["share"], one["group"], where=where)
-        words = dict(zip(("first", "second"), one["annotators"], strict=True)) | {"n": one["n"], "where": where}
-        yield from most or [find("copies", one["group"], one["correlation"], **words)]
-    statistics = found.get("statistics", {})
+
+
+def _find_in_statistics(statistics: Mapping[str, Any], where: str) -> Iterator[Finding]:
     limit = threshold_of("statistic-off") / max(1, len(statistics))
-    if off := sorted((of["p"], -of["spread"], name) for name, of in statistics.items() if of["p"] < limit):
-        for code in dict.fromkeys(statistics[name].get("rule", "statistic-off") for *_, name in off):
-            own = [one for one in off if statistics[one[2]].get("rule", "statistic-off") == code]
-            p, far, name = own[0]
-            words = {"statistic": name if len(own) == 1 else f"{name} (as {len(own) - 1} more)", "spread": -far}
-            yield find(code, [name for *_, name in own], p, threshold=limit, where=where, **words)
-    if followed and followed["explained"] <= EXPLAINED:
-        shares = {"same": followed["same"], "explained": max(followed["explained"], 0.0)}
-        yield from check("labels-follow", followed["z"], followed["who"], **shares)
+    off = sorted((of["p"], -of["spread"], name) for name, of in statistics.items() if of["p"] < limit)
+    for code in dict.fromkeys(statistics[name].get("rule", "statistic-off") for *_, name in off):
+        own = [one for one in off if statistics[one[2]].get("rule", "statistic-off") == code]
+        p, far, name = own[0]
+        words = {"statistic": name if len(own) == 1 else f"{name} (and {len(own) - 1} more)", "spread": -far}
+        about = statistics[name].get("about", [name for *_, name in own])
+        yield find(code, about, p, threshold=limit, where=where, **words)
 
 
 def _find_in_adjustment(found: Mapping[str, Any], *, is_adjusted: bool, is_misfit: bool) -> Iterator[Finding]:
@@ -418,12 +449,16 @@ def _find_in_gold(dimension: str, found: Mapping[str, Any]) -> Iterator[Finding]
 
 
 def _find_in_recalibration(dimension: str, about: Mapping[str, Any]) -> Iterator[Finding]:
-    """Yield that true labels are few, or that labels say nothing beyond their frequencies."""
-    n, gained = about["n_known"], about["log_score"] - about["log_score_shares"]
+    """Yield that labels say nothing beyond their frequencies, were better before, or that true labels are few."""
+    n, after, before, shares = (
+        about[name] for name in ("n_known", "log_score", "log_score_before", "log_score_shares")
+    )
     low, high = (about["temperature"][name] for name in find_bounds(about["temperature"])[:2])
-    words = {"score": about["log_score"], "shares": about["log_score_shares"], "where": _in(dimension)}
-    few = check("few-true-labels", n, n=counted(n, "true label"), low=low, high=high, **words)
-    yield from few or check("labels-carry-nothing", gained, **words)
+    words: dict[str, Any] = {"score": after, "before": before, "shares": shares}
+    words |= {"low": low, "high": high, "where": _in(dimension)}
+    few = check("few-true-labels", n, n=counted(n, "true label"), **words)
+    nothing = [] if few else check("labels-carry-nothing", max(after, before) - shares, **words)
+    yield from nothing or check("recalibration-worse", after - before, **words) or few
 
 
 def _find_in_items(view: FitView) -> Iterator[Finding]:
@@ -434,7 +469,8 @@ def _find_in_items(view: FitView) -> Iterator[Finding]:
         sizes, n_items = view.posterior.sizes, view.data.n_items
         n_draws = sizes["chain"] * sizes["draw"]
         memory = 8 * n_items * n_draws / 2**30
-        yield find("no-log-likelihood", value=memory, n_items=f"{n_items:,}", n_draws=f"{n_draws:,}")
+        fewer = max(1, int(sizes["draw"] * threshold_of("no-log-likelihood") / memory))  # of each chain
+        yield find("no-log-likelihood", value=memory, n_items=f"{n_items:,}", n_draws=f"{n_draws:,}", fewer=fewer)
 
 
 def find_against_votes(part: FitPart) -> Iterator[Finding]:

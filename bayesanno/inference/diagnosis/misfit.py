@@ -182,8 +182,12 @@ def _measure_statistics(table: AnswerTable, replicates: list[np.ndarray]) -> dic
     found = {}
     for name in table.statistics.keys() - {table.votes}:
         with suppress(DataError):  # no item has two answers
-            far = _compare(table.statistics[name](table.data), table.answers, replicates)[0]
+            statistic = table.statistics[name](table.data)
+            far, observed, replicated = _compare(statistic, table.answers, replicates)
             found[name] = {**far, **({"rule": table.rules[name]} if name in table.rules else {})}
+            if statistic.about:
+                away = (observed - replicated.mean(axis=0)) / np.maximum(replicated.std(axis=0), 1e-9)
+                found[name]["about"] = list(statistic.about[int(away.argmax())])
     return dict(sorted(found.items()))
 
 

@@ -41,6 +41,7 @@ def sample_nuts(
         tree = _sample_pymc(graph, start, settings, random_seed, progressbar)
     elapsed = time.perf_counter() - begin
     stats = tree["sample_stats"].to_dataset()
+    stats.attrs = tree["posterior"].attrs | stats.attrs  # the sampler's name and version are in one or the other
     plain = [name for name, variable in stats.data_vars.items() if variable.dtype.kind in "biuf"]
     sampling = float(stats.attrs.get("sampling_time", elapsed))  # as PyMC says it: what remains, it compiled in
     return Draws(

@@ -18,7 +18,7 @@ import numpy as np
 from bayesanno._core.lazy import pd, pt, xr
 from bayesanno._core.messages import DataError, listed
 from bayesanno.agreement.pairs import agree_with_self
-from bayesanno.agreement.vote import disagreed_items, shared_items, split_vote
+from bayesanno.agreement.vote import disagreed_items, name_votes, shared_items, split_vote
 from bayesanno.data.annotations import AnnotationData, take_rows
 from bayesanno.data.columns import Column, extend_columns, take_columns
 from bayesanno.data.described import freeze, split_dimensions
@@ -144,6 +144,7 @@ class LabelKind(Kind):
             part.votes if of_labels else None,
             name="label" if of_labels else "item_type",
             model=None if part.labels is None else part.of_model.posterior.values,
+            vote=name_votes(data) if of_labels else None,
         )
         if data.has_systems:
             winners = name_winners(data, table["label"], range(data.n_items))
@@ -465,10 +466,12 @@ def tabulate_posterior(
     *,
     name: str = "label",
     model: np.ndarray | None = None,
+    vote: np.ndarray | None = None,
 ) -> pd.DataFrame:
     """Return the first columns of a table of labels, from posteriors (item, state), and votes (item, label) if any.
 
-    `model` are the model's own posteriors (item, state), if the others are adjusted or recalibrated.
+    `model` are the model's own posteriors (item, state), if the others are adjusted or recalibrated; `vote` has the
+    label with the most votes (item,), if there are votes.
     """
     best, entropy = probability.argmax(axis=1), measure_entropy(probability)
     table = pd.DataFrame(
@@ -489,6 +492,7 @@ def tabulate_posterior(
         table["weight"] = (1 - entropy / np.log(max(len(states), 2))).clip(0, 1)
         said = votes[:, : len(states)]  # without unsure answers
         table["agreement"] = divide(said[np.arange(len(said)), best], said.sum(axis=1))
+        table["vote"] = pd.Series(vote, dtype="str")
     return table
 
 

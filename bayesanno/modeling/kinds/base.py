@@ -140,11 +140,14 @@ class Statistic:
         A function of the answers, as the data have them, that returns the numbers, (of,).
     by_largest : bool, optional
         Whether the number that is most above its predictions says how far all are from them, and not their mean square.
+    about : tuple of tuple of str, optional
+        The annotators of each number, if a finding is to name those of the largest.
     """
 
     of: tuple[str, ...]
     measure: Callable[[np.ndarray], np.ndarray]
     by_largest: bool = False
+    about: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)

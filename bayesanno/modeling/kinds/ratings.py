@@ -60,7 +60,10 @@ class RatingKind(Kind):
     reads = "ratings, in one column of numbers"
     refused = ("labels", "unsure", "drop_unsure", "positive", "add", "count", *OF_COMPARISONS)
     options: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "scale": ("LOW:HIGH", "The ends of the scale of ratings; by default the lowest and the highest one.")
+        "scale": (
+            "LOW:HIGH",
+            "The ends of a scale of ratings; for a fit by default the lowest and the highest rating.",
+        )
     }
 
     # ---- the graph of a model
@@ -331,8 +334,16 @@ def pair_errors(data: RatingData) -> Statistic:
         others = np.flatnonzero((own[data.item] >= 0) & ~np.isin(who, both))
         m = np.bincount(own[data.item[others]], minlength=items.size)
         if (m > 1).sum() >= LEAST_SHARED:
-            name = " & ".join(data.annotators[one] for one in both)
-            each.append((name, left[rows][first], right[rows][first], others, own[data.item[others]], m))
+            each.append(
+                (
+                    tuple(data.annotators[one] for one in both),
+                    left[rows][first],
+                    right[rows][first],
+                    others,
+                    own[data.item[others]],
+                    m,
+                )
+            )
     if not each:
         raise DataError(f"no two annotators share {LEAST_SHARED} items with two others")
 
@@ -346,7 +357,8 @@ def pair_errors(data: RatingData) -> Statistic:
             found.append(product.mean() / max(product.std() / np.sqrt(product.size), 1e-9))
         return np.array(found)
 
-    return Statistic(tuple(name for name, *_ in each), measure, by_largest=True)
+    about = tuple(names for names, *_ in each)
+    return Statistic(tuple(map(" & ".join, about)), measure, by_largest=True, about=about)
 
 
 OF_RATINGS = {

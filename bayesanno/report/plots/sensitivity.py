@@ -19,13 +19,18 @@ from bayesanno.criticism.prior import PriorDescription
 from bayesanno.criticism.sensitivity import Study
 from bayesanno.report.plots import style
 
-LONGEST_PRIOR = 64  # of the fields of a prior: rows differ at their ends
+LONGEST_PRIOR = 64  # letters of the name of a prior, across all panels
+OF_PRIOR = 0.42  # inches of a row with its name above it
 LONGEST = 44  # letters of the name of a row
 BINS = 41  # of draws from a prior; an odd number, so that a half, third, quarter or fifth is inside of one
 ROW, THIN_ROW = 0.42, 0.3  # inches of a row of a panel, and of one for each class
 MOST_NAMED, LONGEST_CLASS = 6, 12  # classes, types or labels with a row each, and letters of their names
 MOST_DOUBLINGS = 4.0  # of a prior, beyond which it does not matter how many
-CHANGES = {"labels_changed": "items with another label", "largest_rank_move": "largest move of an annotator's rank"}
+CHANGES = {  # of a study, and how a panel names them
+    "labels_changed": "items with\nanother label",
+    "largest_rank_move": "largest move of\nan annotator's rank",
+    "elpd_diff": "difference of\nelpd, with SE",
+}
 
 
 def plot_prior(
@@ -203,8 +208,10 @@ def plot_priors(study: Study, **options: Unpack[style.Panels]) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        Above the number of items with another label; below, for models with a competence, the largest move of an
-        annotator's rank. The model's own prior is at the bottom, with 0.
+        A row for each prior under its name, the model's own at the top. The panels show the number of items with
+        another label; for models with a competence, the largest move of an annotator's rank; and, of fits with draws,
+        the difference of elpd to the model's own prior with one standard error on each side: right of 0 the prior
+        predicts left-out items better. A prior whose fit failed is named as not fitted.
 
     Raises
     ------
@@ -216,25 +223,35 @@ def plot_priors(study: Study, **options: Unpack[style.Panels]) -> Figure:
     >>> import bayesanno as ba
     >>> data = ba.read_annotations("@crowd")
     >>> grid = {"prevalence_prior": [1, 100]}
-    >>> study = ba.sensitivity("mace", data, grid, method="em", random_seed=1, progressbar=False)
-    >>> [axes.get_xlabel() for axes in ba.plot_priors(study).axes]
-    ['items with another label', "largest move of an annotator's rank"]
+    >>> study = ba.sensitivity("mace", data, grid, method="vb", random_seed=1, progressbar=False)
+    >>> [" ".join(axes.get_xlabel().split()) for axes in ba.plot_priors(study).axes]
+    ['items with another label', "largest move of an annotator's rank", 'difference of elpd, with SE']
     """
     check_made(study, "Study", "sensitivity")
-    table = study.table
-    fields = table.loc[:, :"labels_changed"].columns[1:-1]
-    names = [", ".join(f"{field}={as_typed(row[field])}" for field in fields) for row in table.to_dict("records")]
-    names[0] += " (own)"
+    table, place = study.table, np.arange(len(study.table))
     shown = [(column, label) for column, label in CHANGES.items() if column in table]
-    figure, panels = style.new_grid(len(shown), 1, style.height_for(2 * len(table)) - 0.7)
-    for one, (column, label) in zip(panels, shown, strict=True):
-        one.barh(np.arange(len(table)) - 0.2, table[column], color=style.ACCENT, height=0.4)
-        one.grid(axis="x", color=style.PALE, alpha=0.3)
-        one.set(xlabel=label, xlim=(0, max(1, 1.05 * table[column].max())), ylim=(-0.6, len(table) - 0.3))
-        one.locator_params(axis="x", integer=True)
-        style.name_rows(one, names, longest=LONGEST_PRIOR)
-        one.tick_params(axis="y", length=0, pad=-4)  # names, which are long, are above their bars
-        for text in one.get_yticklabels():
-            text.set(ha="left", va="bottom")
+    height = min(OF_PRIOR * len(table), style.MOST_HEIGHT)
+    figure, panels = style.new_grid(len(shown), len(shown), height)
+    for axes, (column, label) in zip(panels, shown, strict=True):
+        values = table[column].to_numpy(dtype=float)
+        fitted = place[np.isfinite(values)]
+        axes.vlines(np.zeros(len(fitted)), fitted - 0.2, fitted + 0.2, color=style.PALE, linewidth=0.8)
+        if column == "elpd_diff":
+            axes.errorbar(
+                values, place, xerr=table["se_diff"], fmt="o", color=style.ACCENT, markersize=4, linewidth=1.2
+            )
+        else:
+            axes.barh(place, values, color=style.ACCENT, height=0.3)
+            axes.set_xlim(0, max(1, 1.05 * np.nanmax(values)))
+        axes.locator_params(axis="x", nbins=4, integer=True)
+        axes.set(xlabel=label, ylim=(len(table) - 0.7, -0.75), yticks=[], facecolor="none")
+        axes.spines["left"].set_visible(False)
+    names = table["prior"].where(table["labels_changed"].notna(), table["prior"] + " (not fitted)").tolist()
+    own = table.loc[:, :"labels_changed"].iloc[0, 1:-1]
+    names[0] += f": {', '.join(f'{field}={as_typed(value)}' for field, value in own.items())}"
+    for at in place[:: -(-len(table) // style.MOST_NAMES)]:
+        where: dict[str, Any] = {"transform": panels[0].get_yaxis_transform(), "va": "bottom", "fontsize": style.NORMAL}
+        name = panels[0].text(0, at - 0.22, style.cut_name(names[at], LONGEST_PRIOR), parse_math=False, **where)
+        name.set_in_layout(False)  # it is across all panels
     style.write_suptitle(figure, "Changes under other priors")
     return style.finish(figure, **options)

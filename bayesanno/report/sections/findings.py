@@ -18,8 +18,15 @@ from bayesanno._core.lazy import pd
 from bayesanno._core.messages import DataError, FitError
 from bayesanno.analysis.annotators import annotator_table
 from bayesanno.analysis.dependence import dependence_table
-from bayesanno.criticism.power_scaling import THRESHOLD, power_scaling_table
+from bayesanno.criticism.power_scaling import (
+    BY_BOTH,
+    BY_PRIOR,
+    THRESHOLD,
+    label_power_scaling,
+    power_scaling_table,
+)
 from bayesanno.criticism.predictive import PredictiveCheck, predictive_check
+from bayesanno.criticism.sbc import gives_labels
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.view import FitPart, FitView, parts_of
 from bayesanno.inference.diagnosis.findings import MISFIT, SHARED, WRONG, modes_found, read_findings
@@ -58,6 +65,7 @@ MOST_ROWS = 10  # parameters that are listed
 MOST_CHECKED = 12  # statistics, and values of them, that are listed
 # Largest variable that is scaled besides competence: the more elements, the more are sensitive by chance.
 MOST_OF_ONE = 20
+SURE_OF_SIGN = 2  # standard errors of a slope
 SENSITIVITY = ["parameter", "mean", "sd", "prior", "likelihood", "prior_slope", "diagnosis"]
 
 
@@ -86,7 +94,7 @@ def _list_predictions(every: pd.DataFrame) -> pd.DataFrame:
 
 
 def scale_prior(view: FitView) -> dict[str, Any] | None:
-    """Return which parameters depend on the prior; None without draws of the posterior and their log densities."""
+    """Return which labels and parameters depend on the prior; None without draws and their log densities."""
     if view.yields != "mcmc" or not {"log_prior", "log_likelihood"} <= set(view.tree.children):
         return None
     few = [str(name) for name, values in view.posterior.items() if values[0, 0].size <= MOST_OF_ONE]
@@ -95,13 +103,27 @@ def scale_prior(view: FitView) -> dict[str, Any] | None:
     if not names:
         return None
     table = power_scaling_table(view, names)
-    moving = table[table["diagnosis"].str.startswith("potential")]
+    moving = table[table["diagnosis"].isin([BY_BOTH, BY_PRIOR])]
+    signs = [
+        np.sign(moving[of]).where(moving[of].abs() > SURE_OF_SIGN * moving[f"{of}_mcse"], 0)
+        for of in ("prior_slope", "likelihood_slope")
+    ]
     return {
         "n": len(table),
         "n_moving": len(moving),
+        "n_apart": int((signs[0] * signs[1] < 0).sum()),
         "threshold": THRESHOLD,
         "table": moving.nlargest(MOST_ROWS, "prior")[SENSITIVITY],
+        "labels": _scale_labels(view),
     }
+
+
+def _scale_labels(view: FitView) -> dict[str, Any] | None:
+    """Return which labels of the posterior a doubled or halved prior would change; None if items have no label."""
+    if not gives_labels(view.model, view.data):
+        return None
+    table = label_power_scaling(view)
+    return {"n": len(table), "changing": table.loc[table["doublings"].abs() < 1, "item"].tolist()}
 
 
 LEAST_ITEMS = 20  # that two annotators share, for a row of their own

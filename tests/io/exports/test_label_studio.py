@@ -43,6 +43,13 @@ PROJECT = [
 ]
 
 
+def test_an_item_that_nobody_answered_has_no_answer_to_any_of_several_labels(keep, said):
+    several = [task(1, annotation(5, choice(["a", "b"]))), task(2)]
+    data, answers = said(keep(several), multi_label=True)
+    assert answers == [("1 / a", "5", "yes"), ("1 / b", "5", "yes")]
+    assert data.items == ("1 / a", "1 / b", "2 / a", "2 / b")
+
+
 def test_each_annotation_is_an_answer_by_who_gave_it(keep, said):
     data, answers = said(keep(PROJECT))
     assert answers == [("12", "5", "Positive"), ("12", EMAIL, "Negative"), ("13", EMAIL, "Positive")]

@@ -2,7 +2,7 @@
 
 They are not among the dependencies of development:
 
-    uv run --with label-studio-sdk --with argilla --with datasets --with polars pytest -m extras tests/io/exports
+    uv run --isolated --with-requirements .ci/tools.txt pytest -m extras tests/io/exports
 """
 
 import itertools
