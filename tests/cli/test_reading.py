@@ -56,7 +56,7 @@ def test_groups_are_read_by_the_items_of_the_fit(at):
 def test_known_labels_are_read_by_the_items_and_spellings_of_the_fit(at, folder):
     code, out, err = at("recalibrate", "fit", "--gold", "gold.csv", "--out", "again", "--no-report")
     assert code == 0, err
-    assert "of 40 true labels; their log score" in out
+    assert "from 40 true labels; their log score" in out
     assert json.loads((folder / "again" / "run.json").read_text())["reading"] == READING
 
 

@@ -456,9 +456,16 @@ def _find_in_recalibration(dimension: str, about: Mapping[str, Any]) -> Iterator
     low, high = (about["temperature"][name] for name in find_bounds(about["temperature"])[:2])
     words: dict[str, Any] = {"score": after, "before": before, "shares": shares}
     words |= {"low": low, "high": high, "where": _in(dimension)}
-    few = check("few-true-labels", n, n=counted(n, "true label"), **words)
-    nothing = [] if few else check("labels-carry-nothing", max(after, before) - shares, **words)
-    yield from nothing or check("recalibration-worse", after - before, **words) or few
+    is_needless = after < before and low <= 1 <= high and all(map(_holds_zero, about["shift"].values()))
+    words["n"] = counted(n, "true label")
+    few = [find("few-true-labels", value=n, **words)] if is_needless else check("few-true-labels", n, **words)
+    nothing = check("labels-carry-nothing", max(after, before) - shares, **words) if n >= ENOUGH else []
+    yield from nothing or check("recalibration-worse", high if is_needless else None, **words) or few
+
+
+def _holds_zero(parameter: Mapping[str, Any]) -> bool:
+    low, high = (parameter[name] for name in find_bounds(parameter)[:2])
+    return bool(low <= 0 <= high)
 
 
 def _find_in_items(view: FitView) -> Iterator[Finding]:
