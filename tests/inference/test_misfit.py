@@ -177,3 +177,18 @@ def test_counts_and_dimensions_are_looked_at():
     both = ba.MultiAnnotationData(by_dimension={"tone": said, "topic": other})
     found = misfit_of(from_prior(ba.get_model("model_a_multi"), both, check=True))
     assert [one["dimension"] for one in found] == ["tone", "topic"]
+
+
+def test_pairs_that_share_too_few_known_labels_are_compared_by_the_labels_of_the_fit(rng):
+    """Known labels of 25 items, of which no two annotators share 20, do not end the search for copies."""
+    truth = rng.integers(3, size=300)
+    bad = noisy(truth, 0.6, 3, rng)
+    said = np.column_stack([*(noisy(truth, 0.85, 3, rng) for _ in range(6)), bad, bad])
+    said[rng.random(said.shape) < 0.25] = -1
+    data = data_of(said, "abc", truth=truth)
+    few = dict(list(data.gold.items())[:25])
+    for gold in (few, dict(data.gold), {}):
+        (group,) = misfit_of(fit_quietly("model_b", replace(data, gold=gold), method="vb"))[0]["pairs"]["groups"]
+        assert group["group"] == list(data.annotators[-2:])
+        assert group["n"] > 100
+        assert group["correlation"] > 0.9

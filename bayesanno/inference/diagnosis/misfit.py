@@ -210,7 +210,8 @@ def _measure_votes(table: AnswerTable, replicates: list[np.ndarray]) -> dict[str
 def _measure_pairs(part: FitPart, drawn: ModelDraws) -> tuple[dict[str, Any], Copies | None]:
     """Return the pairs whose errors correlate; none if they share too few items, or are too many.
 
-    They are listed by known labels, if there are enough. Labels are adjusted by the posterior alone.
+    They are listed by known labels, if there are enough, and those that share too few items with a known label by the
+    posterior. Labels are adjusted by the posterior alone.
     """
     from scipy.sparse import csr_array
 
@@ -223,14 +224,14 @@ def _measure_pairs(part: FitPart, drawn: ModelDraws) -> tuple[dict[str, Any], Co
         chances = error_chances(drawn, part.dimension)
         by_posterior = listed = _find_pairs(match_errors(data, free, *chances, least=LEAST_SHARED))
         if known.sum() >= ENOUGH_KNOWN:
-            listed = _find_pairs(match_errors(data, known, *chances, least=LEAST_SHARED))
+            listed = _find_pairs(match_errors(data, known, *chances, least=LEAST_SHARED)).join(by_posterior)
     except (DataError, FitError):  # too many answers, or a model that cannot take items of one annotation
         return {}, None
     names = [[data.annotators[code] for code in two] for two in listed.who]
     numbers = zip(names, listed.n.tolist(), listed.correlation.tolist(), strict=True)
     groups = join_pairs([{"annotators": two, "n": n, "correlation": r} for two, n, r in numbers])
     named = [{"group": group, "share": len(group) / data.n_annotators, **pair} for group, pair in groups]
-    found = {"pairs": {"n": listed.n_compared, "close": len(names), "groups": named}} if listed.n_compared else {}
+    found = {"pairs": {"n": len(listed.compared), "close": len(names), "groups": named}} if len(listed.compared) else {}
     who, r = by_posterior.who, by_posterior.correlation
     if not r.size:
         return found, None
@@ -243,12 +244,27 @@ def _measure_pairs(part: FitPart, drawn: ModelDraws) -> tuple[dict[str, Any], Co
 
 
 class _Pairs(NamedTuple):
-    """The pairs whose errors correlate, the surest first: annotators (pair, 2), shared items, and correlations."""
+    """The pairs whose errors correlate, the surest first: annotators (pair, 2), shared items, and correlations.
+
+    `compared` has all pairs that share enough items to be compared, (all pairs, 2).
+    """
 
     who: np.ndarray
     n: np.ndarray
     correlation: np.ndarray
-    n_compared: int
+    compared: np.ndarray
+
+    def join(self, other: _Pairs) -> _Pairs:
+        """Return these pairs, and those of another comparison that are not compared here."""
+        here = set(map(tuple, self.compared.tolist()))
+        is_new = np.array([tuple(two) not in here for two in other.who.tolist()], dtype=bool)
+        also = np.array([tuple(two) not in here for two in other.compared.tolist()], dtype=bool)
+        return _Pairs(
+            np.concatenate([self.who, other.who[is_new]]),
+            np.concatenate([self.n, other.n[is_new]]),
+            np.concatenate([self.correlation, other.correlation[is_new]]),
+            np.concatenate([self.compared, other.compared[also]]),
+        )
 
 
 def _find_pairs(matches: MatchedErrors) -> _Pairs:
@@ -264,7 +280,7 @@ def _find_pairs(matches: MatchedErrors) -> _Pairs:
     found, low, _ = correlate_sums(sums, 1 - 2 * PAIRS_P / max(1, often.size)).T
     close = np.flatnonzero(low > threshold_of("copies"))
     close = close[np.argsort(-low[close], kind="stable")]
-    return _Pairs(matches.who[often[close]], shared[often[close]], found[close], int(often.size))
+    return _Pairs(matches.who[often[close]], shared[often[close]], found[close], matches.who[often])
 
 
 def join_pairs(pairs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[list[str], Mapping[str, Any]]]:
