@@ -74,8 +74,9 @@ def gold_table(
         `annotator`, `group` (with `by`), `label` (of each label), `n` answers to items with known labels, and
         `accuracy`, `kappa` (Cohen's), `sensitivity`, `specificity`, `precision` and `f1`, each with its interval, such
         as `kappa_eti89_lb` and `kappa_eti89_ub`. What is not defined is nan, and left out of means. Intervals of kappa,
-        F1 and means come from 4,000 draws of the table of counts; the others are quantiles of Beta posteriors. `cell`
-        has the columns `true_class`, `response` and `n` instead.
+        F1 and means come from 4,000 draws of the table of counts; the others are quantiles of Beta posteriors. Where
+        all answers are right, or all wrong, an interval ends at the value itself (Brown, Cai and DasGupta 2001,
+        doi:10.1214/ss/1009213286). `cell` has the columns `true_class`, `response` and `n` instead.
 
     Raises
     ------
@@ -121,7 +122,8 @@ def gold_table(
     ends |= _bound_shares(counts, ci_prob)
     for name, values in _measure(counts, counts).items():
         table[name] = values
-        for bound, end in zip(name_bounds("eti", ci_prob, name), ends[name], strict=True):
+        low, high = np.fmin(ends[name][0], values), np.fmax(ends[name][1], values)
+        for bound, end in zip(name_bounds("eti", ci_prob, name), (low, high), strict=True):
             table[bound] = np.where(np.isnan(values), np.nan, end)
     return table
 

@@ -20,7 +20,7 @@ import bayesanno as ba
 from bayesanno._core.fields import as_typed
 from bayesanno._core.intervals import find_bounds
 from bayesanno._core.lazy import pd, xr
-from bayesanno._core.messages import counted
+from bayesanno._core.messages import counted, enumerated
 from bayesanno._core.validate import check_at_least, known_seed
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_study, new_folder, print_findings, print_result, show_table, write_results
@@ -36,6 +36,7 @@ from bayesanno.inference.methods import METHODS, choose_method
 WITH_DRAWS = opt.name_one_of([name for name, method in METHODS.items() if method.yields != "point"])
 SMALL = 0.05  # p-values below this are reported
 SHOWN = ("name", "elpd_loo", "elpd_diff", "se_diff", "weight", "n_high_pareto_k", "accuracy", "log_score")
+CLEAR = 4  # nats: smaller differences of elpd are uncertain, also in their standard errors (Sivula et al. 2020)
 MOST_SHOWN = 5  # rows of a table on the screen
 
 
@@ -180,12 +181,29 @@ def describe_comparison(tables: dict[str, pd.DataFrame]) -> Iterator[str]:
     """Return a comparison: a row for each model, and the statistics that it does not predict."""
     loo, ppc = tables["loo.csv"], tables["ppc.csv"]
     yield show_table(loo[[name for name in SHOWN if name in loo]])
+    yield from _describe_difference(loo)
     whole = ppc[ppc["level"] == "total"]
     of = [f" of {name}" for name in whole["dimension"]] if "dimension" in whole else ""
     whole = whole.assign(said=whole["statistic"] + of + whole["p"].map(" (p = {:.2g})".format))
     for name in loo["name"]:
         low = whole[(whole["name"] == name) & (whole["p"] < SMALL)].sort_values("p", kind="stable")["said"]
         yield f"{name} does not predict {', '.join(low)}" if len(low) else f"{name} predicts all statistics"
+
+
+def _describe_difference(loo: pd.DataFrame) -> Iterator[str]:
+    """Return which models predict about as well as the best: a smaller difference is no reason to choose."""
+    if "elpd_diff" not in loo:
+        return
+    best, others = loo["name"].iloc[0], loo.iloc[1:]
+    is_close = others["elpd_diff"].abs() < np.maximum(CLEAR, 2 * others["se_diff"])
+    names = others["name"][is_close].tolist()
+    if names:
+        yield (
+            f"{best} predicts best, but not clearly better than {enumerated(names)}: the difference is below "
+            f"{CLEAR} or two standard errors"
+        )
+    else:
+        yield f"{best} predicts best: all others are worse by more than {CLEAR} and two standard errors"
 
 
 @opt.command(ba.fit, intervals=True)

@@ -203,19 +203,6 @@ def find_alike(names: Iterable[str]) -> list[tuple[str, ...]]:
     return [tuple(group) for group in groups.values() if len(group) > 1]
 
 
-def explain_alike(**names: Iterable[str]) -> list[str]:
-    """Return a message for each kind of name with names that differ only in spelling.
-
-    Examples
-    --------
-    >>> from bayesanno.io.check import explain_alike
-    >>> explain_alike(labels=["yes", "Yes", "no"], annotators=["ada", "bo"])
-    ["'yes' and 'Yes' are different labels. Make the spelling identical, or use ignore_case=True."]
-    """
-    written = (_write(*one) for what, several in names.items() for one in _doubt_spelling(what, several))
-    return [f"{message} {remedy}" for *_, message, remedy in written]
-
-
 def doubt_names(*, labels: Mapping[str, int], annotators: Iterable[str]) -> list[str]:
     """Return what is doubted of labels, with their numbers of answers, and of annotators, without a long table."""
     table = pd.DataFrame({role: pd.Series([], dtype="str") for role in ("item", "annotator", "label")})

@@ -38,7 +38,8 @@ SHOWN = (
     behaviour_table, describe_worth, draw_annotators, plot_confusion, plot_divergence, plot_usage,
     findings.check_predictions, findings.scale_prior, calibration_scores, plot_calibration, plot_types, score,
     about_recalibration, find_bounds, recalibration_table, view_before,
-    findings.list_modes, findings.list_cards, plot_biases, plot_values, reliability_table, value_table,
+    findings.list_modes, findings.list_cards, findings.explain_rule,
+    plot_biases, plot_values, reliability_table, value_table,
 )  # fmt: skip
 
 

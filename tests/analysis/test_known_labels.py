@@ -63,12 +63,23 @@ def test_all_measures_are_those_of_scikit_learn(n_labels, rng):
         )
 
 
+def test_an_interval_holds_a_judge_who_is_always_right_or_never():
+    rows = [(f"s{k}", who, said) for k in range(20) for who, said in (("ada", "ab"[k % 2]), ("eve", "ba"[k % 2]))]
+    data = ba.AnnotationData.from_records(rows, gold={f"s{k}": "ab"[k % 2] for k in range(20)})
+    ada, eve = ba.gold_table(data, random_seed=1).to_dict("records")
+    for name in ("accuracy", "kappa", "f1"):
+        assert ada[f"{name}_eti89_lb"] < ada[name] == ada[f"{name}_eti89_ub"] == 1
+    assert eve["accuracy_eti89_lb"] == eve["accuracy"] == 0 < eve["accuracy_eti89_ub"]
+    assert eve["kappa_eti89_lb"] == eve["kappa"] < eve["kappa_eti89_ub"]
+
+
 def test_shares_of_answers_have_intervals_of_jeffreys_prior():
     truth = np.repeat([0, 1], [12, 8])
     data = tabulate(truth, np.where(np.arange(20) < 3, 1 - truth, truth)[None])
     (row,) = ba.gold_table(data, ci_prob=0.9).to_dict("records")
     for name, hits, n in (("accuracy", 17, 20), ("sensitivity", 8, 8), ("specificity", 9, 12), ("precision", 8, 11)):
         expected = beta.ppf([0.05, 0.95], hits + 0.5, n - hits + 0.5)
+        expected[1] = 1 if hits == n else expected[1]
         np.testing.assert_allclose([row[f"{name}_eti90_lb"], row[f"{name}_eti90_ub"]], expected)
 
 

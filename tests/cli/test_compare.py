@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
+from bayesanno._core.messages import enumerated
 from bayesanno.io.write import write_table
 from tests.samples import tiny_data
 
@@ -50,7 +51,12 @@ def test_files_are_those_of_the_library(compare, tmp_path):
     found = json.loads((tmp_path / "run/run.json").read_text())
     assert (found["seed"], found["method"], found["replicates"]) == (3, "vb", 100)
     assert found["models"][specs[1]]["fields"]["confusion_accuracy"] == 0.8
-    for spec, line in zip(expected["name"], out.splitlines()[3:5], strict=True):
+    best, other = expected.to_dict("records")
+    is_clear = abs(other["elpd_diff"]) >= max(4, 2 * other["se_diff"])
+    clearly = "all others are worse" if is_clear else f"not clearly better than {enumerated([other['name']])}"
+    assert out.splitlines()[3].startswith(f"{best['name']} predicts best")
+    assert clearly in out.splitlines()[3]
+    for spec, line in zip(expected["name"], out.splitlines()[4:6], strict=True):
         assert re.match(rf"{re.escape(spec)} (predicts all|does not predict)", line)
 
 

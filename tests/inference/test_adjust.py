@@ -207,7 +207,7 @@ def test_labels_of_a_point_are_not_certain_and_what_was_done_is_said(copies):
     assert "copies" in done["reasons"] or "most-err-together" in done["reasons"]
     (said,) = ba.findings(fit).query("code == 'labels-adjusted'")["message"]
     before, after = (f"{expected:,.0f}" for expected in done["expected_errors"])
-    assert said.endswith(f"the check expects {after} wrong labels, and the model {before}.")
+    assert said.endswith(f"for what the check found: {after} wrong labels are expected, {before} by the model alone.")
 
 
 # ------------------------------------------------------------------------------------------------ priors of the items

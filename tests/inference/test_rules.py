@@ -89,7 +89,7 @@ def test_each_remedy_is_of_a_rule():
 
 
 def test_findings_are_sorted_by_level_and_each_is_there_once():
-    low, high = find("bfmi", value=0.1), find("labels-adjusted", value=1, before=1, after=2, where="")
+    low, high = find("bfmi", value=0.1), find("labels-adjusted", value=1, before=1, after=2, where="", why="")
     stop = Finding("mine", "So it is.", "Do that.", level="stop")
     assert [one.code for one in sort_findings([high, low, stop, low])] == ["mine", "bfmi", "labels-adjusted"]
 

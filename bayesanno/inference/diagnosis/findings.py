@@ -424,7 +424,9 @@ def _find_in_adjustment(found: Mapping[str, Any], *, is_adjusted: bool, is_misfi
     if after - before > NOTICED * before and (is_misfit or (is_adjusted and done["weight"] > 0)):
         words = {"before": before, "after": after, "where": _in(found["dimension"])}
         if is_adjusted:
-            yield from check("labels-adjusted", after - before, **words)
+            precaution = f"as a precaution (errors on an item may correlate by {done.get('correlation', 0.0):.2f})"
+            why = "for what the check found" if is_misfit else precaution
+            yield from check("labels-adjusted", after - before, why=why, **words)
         else:
             yield from check("labels-overconfident", after - before, **words)
 

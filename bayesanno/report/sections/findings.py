@@ -6,6 +6,7 @@ The invariant: `is_off` decides whether what rests on the probabilities of label
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,12 +28,13 @@ from bayesanno.criticism.power_scaling import (
 )
 from bayesanno.criticism.predictive import PredictiveCheck, predictive_check
 from bayesanno.criticism.sbc import gives_labels
+from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.view import FitPart, FitView, parts_of
 from bayesanno.inference.diagnosis.findings import MISFIT, SHARED, WRONG, modes_found, read_findings
-from bayesanno.io.check import explain_alike
+from bayesanno.io.check import doubt_names
 from bayesanno.modeling.class_prior import class_prior_of
-from bayesanno.modeling.findings import Finding, threshold_of
+from bayesanno.modeling.findings import Finding, Rule, read_rules, threshold_of
 from bayesanno.report.blocks import join_ends
 from bayesanno.report.plots.style import WORDS
 
@@ -191,19 +193,31 @@ class Findings:
         """How many findings are more than notes."""
         return sum(one.level != "note" for one in self.listed)
 
+    @property
+    def notes(self) -> int:
+        """How many findings are notes."""
+        return len(self.listed) - self.doubts
+
     @cached_property
     def annotators(self) -> pd.DataFrame | None:
         """The annotator table; None if the model has no competence."""
         return None if self.view.model.competence is None else annotator_table(self.view)
 
     @property
-    def alike(self) -> list[str]:
-        """Which names of the data may be the same, as a warning said when they were read."""
-        parts = parts_of(self.view, need_items=False)
-        labelled = [part for part in parts if hasattr(part.data, "labels")]
-        labels = {name for part in labelled for name in (*part.data.labels, *part.gold.values())}
-        annotators = {name for part in parts for name in getattr(part.data, "annotators", ())}
-        return explain_alike(labels=sorted(labels), annotators=sorted(annotators))
+    def doubts_of_names(self) -> list[str]:
+        """What is doubted of labels and names, as when the data were read."""
+        labels, annotators = Counter[str](), set[str]()
+        for part in parts_of(self.view, need_items=False):
+            annotators |= {*getattr(part.data, "annotators", ())}
+            if isinstance(part.data, AnnotationData):
+                n = np.bincount(part.data.label, minlength=part.data.n_labels).tolist()
+                labels += Counter(dict(zip(part.data.labels, n, strict=True)))
+        return doubt_names(labels=labels, annotators=sorted(annotators))
+
+
+def explain_rule(code: str) -> Rule | None:
+    """Return the rule of a finding; None for a model's own."""
+    return read_rules().get(code)
 
 
 def find_all(view: FitView, *, checks: bool, random_seed: int) -> Findings:
@@ -218,13 +232,17 @@ def find_all(view: FitView, *, checks: bool, random_seed: int) -> Findings:
 
 
 def _tabulate_dependence(view: FitView, dimension: str) -> pd.DataFrame | None:
-    """Return the dependence table of a part that has one, if enough items are in it."""
-    try:
-        table = dependence_table(view, dimension=dimension or None, least_items=LEAST_ITEMS, ci_prob=0.95)
-    except (DataError, FitError):  # its states are no labels, or no two annotators share an item
-        return None
-    whole = table.iloc[0]
-    return table if whole["n_items"] >= LEAST_ITEMS and np.isfinite(whole["worth_ci95_lb"]) else None
+    """Return the dependence table of a part, by known labels, or by those of the fit if too few items have one."""
+    how: dict[str, Any] = {"dimension": dimension or None, "least_items": LEAST_ITEMS, "ci_prob": 0.95}
+    for truth in (None, "posterior"):
+        try:
+            table = dependence_table(view, truth=truth, **how)
+        except (DataError, FitError):  # its states are no labels, or no two annotators share an item
+            continue
+        whole = table.iloc[0]
+        if whole["n_items"] >= LEAST_ITEMS and np.isfinite(whole["worth_ci95_lb"]):
+            return table
+    return None
 
 
 def p_values(check: PredictiveCheck) -> dict[str, float]:

@@ -48,7 +48,10 @@ def count_unsure(part: FitPart) -> dict[str, Any]:
     """Count the items without a probable label or type, and the wrong ones that are expected."""
     best = part.posterior.values.max(axis=1)
     unsure = int((best < LEAST_SURE).sum())
-    return {"n": unsure, "share": unsure / best.size, "n_items": best.size, "wrong": float((1 - best).sum())}
+    by_item = getattr(part.data, "by_item", None)
+    n_unanswered = 0 if by_item is None else int((by_item == 0).sum())
+    of_all = {"n_items": best.size, "n_unanswered": n_unanswered, "wrong": float((1 - best).sum())}
+    return {"n": unsure, "share": unsure / best.size} | of_all
 
 
 def compare_with_vote(part: FitPart) -> dict[str, Any] | None:
