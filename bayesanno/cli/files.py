@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -112,23 +113,28 @@ def write_if_asked(table: pd.DataFrame, out: Path | None) -> None:
         typer.echo(out)
 
 
-def print_findings(found: Sequence[Finding], where: str, folder: Path | None = None) -> None:
+def print_findings(found: Sequence[Finding], where: str, **known: str) -> None:
     """Print findings to stderr, the most serious first; beyond a few lines say `where` the others are.
 
-    Remedies name the `folder` of the fit, if it has one.
+    `known` has what words in capitals stand for in remedies, such as DIR.
     """
     most = len(found) if len(found) <= MOST_FINDINGS else MOST_FINDINGS - 1
     for one in found[:most]:
-        text = one.text if folder is None else one.text.replace(" DIR ", f" {quote(str(folder))} ")
+        text = re.sub(r"(?<= )[A-Z]{3,}(?= )", lambda word: known.get(word[0], word[0]), one.text)
         typer.echo(f"{one.level}: {text}", err=True)
     if len(found) > most:
         typer.echo(f"{counted(len(found) - most, 'more finding')}: {where}", err=True)
 
 
-def finish_fit(view: FitView, run: Mapping[str, Any], out: Path, *, report: bool) -> None:
-    """Print the results of a fit and its files, and write its report: the fit is safe by now, even if that fails."""
+def finish_fit(view: FitView, run: Mapping[str, Any], out: Path, *, report: bool, data: str | None = None) -> None:
+    """Print the results of a fit and its files, and write its report: the fit is safe by now, even if that fails.
+
+    Remedies have `data`, what was typed to read the data, in the place of DATA.
+    """
     print_result(describe_result(run), out, ())
-    print_findings(read_findings(view), f"see {out / ('report.html' if report else 'run.json')}", out)
+    known = {"DIR": quote(str(out)), "MODEL": view.model.name}
+    known |= {} if data is None else {"DATA": data}
+    print_findings(read_findings(view), f"see {out / ('report.html' if report else 'run.json')}", **known)
     print_result((), out, run["files"])
     if "ranking.csv" in run["files"]:
         table = ba.ranking_table(view).round({"elo_mean": 0}).astype({"elo_mean": int})

@@ -24,6 +24,7 @@ from bayesanno.inference.methods import choose_method
 from bayesanno.inference.sampling.starts import check_initvals
 from bayesanno.inference.settings import NUTSSettings
 from bayesanno.io.beside import OF_FILES, read_known
+from bayesanno.io.names import write_command
 from bayesanno.modeling.arguments import require_latents
 
 DASK_HELP = (
@@ -92,6 +93,7 @@ def fit(
             fitted, written = run_fit(chosen, answers, adjust=adjust, **asked), None
             if known is not None:
                 fitted = ba.recalibrate(fitted, known)
+        typed = write_command(source, options.describe()).removeprefix("bayesanno read ")
         view = view_of(fitted)
         run = write_fit(
             view,
@@ -103,7 +105,7 @@ def fit(
             began=begin,
             reading=options.describe(),
         )
-    finish_fit(view, run, out, report=report)
+    finish_fit(view, run, out, report=report, data=typed)
 
 
 def read_gold(model: ba.AnnotationModel, data: Any, path: Path, options: Mapping[str, Any]) -> Any:

@@ -272,5 +272,23 @@ def test_a_remedy_can_be_typed_in_python(remedied, monkeypatch):
                 choose_method(given.pop("method", method), **given)
 
 
+def test_the_command_line_prints_remedies_with_what_was_typed(tables):
+    folder = tables(copy)
+    code, _, err = run(folder, *fit_command(f"one_coin --gold gold {QUICK}"), "--out", "typed run")
+    assert code == 0
+    found = [line for line in err.splitlines() if line.startswith(("stop: ", "care: ", "note: "))]
+    assert len(found) == 4  # five lines of findings at most, of which the last counts the others
+    assert "more findings: see typed run/run.json" in err
+    assert any("bayesanno recalibrate 'typed run' --gold gold.csv --out NEW" in line for line in found)
+    code, _, err = run(folder, *fit_command(f"one_coin {QUICK}"), "--gold", "gold", "--set", "accuracy_prior=9:1",
+                       "--out", "other run", "--overwrite")  # fmt: skip
+    listed = json.loads((folder / "other run" / "run.json").read_text())["findings"]
+    compared = [one["command"] for one in listed if "bayesanno compare" in one["command"]]
+    assert "DATA" in compared[0]
+    printed = [line for line in err.splitlines() if "bayesanno compare" in line]
+    assert printed
+    assert all("compare answers.csv --gold gold --model one_coin --model OTHER --out NEW" in line for line in printed)
+
+
 def test_each_remedy_has_a_case():
     assert {*CASES, *BY_HAND} == set(read_remedies())
