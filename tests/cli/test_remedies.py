@@ -280,14 +280,11 @@ def test_the_command_line_prints_remedies_with_what_was_typed(tables):
     assert len(found) == 4  # five lines of findings at most, of which the last counts the others
     assert "more findings: see typed run/run.json" in err
     assert any("bayesanno recalibrate 'typed run' --gold gold.csv --out NEW" in line for line in found)
-    code, _, err = run(folder, *fit_command(f"one_coin {QUICK}"), "--gold", "gold", "--set", "accuracy_prior=9:1",
-                       "--out", "other run", "--overwrite")  # fmt: skip
-    listed = json.loads((folder / "other run" / "run.json").read_text())["findings"]
-    compared = [one["command"] for one in listed if "bayesanno compare" in one["command"]]
-    assert "DATA" in compared[0]
-    printed = [line for line in err.splitlines() if "bayesanno compare" in line]
-    assert printed
-    assert all("compare answers.csv --gold gold --model one_coin --model OTHER --out NEW" in line for line in printed)
+    make, options = CASES["both-class-priors"][1:]
+    code, _, err = run(tables(make), *fit_command(f"{options} --missing nothing"), "--out", "other")
+    assert code == 0
+    grid = "--grid class_prior=learnt,uniform --out NEW"
+    assert f"bayesanno sensitivity mace answers.csv --missing nothing {grid}" in err
 
 
 def test_each_remedy_has_a_case():
