@@ -8,7 +8,8 @@ modes between which the chains move nothing is said, however slowly; that is for
 found before sampling. Spammers and adversaries are read from draws by `above_chance` of the model. Known true labels
 are compared with the labels of the fit's tables.
 
-To add one: a rule in `bayesanno/modeling/rules.toml`, and a function here that measures and yields `find(code, ...)`.
+To add one: a rule in `bayesanno/modeling/rules.toml`, what to do in `remedies.toml` beside it, and a function here that
+measures and yields `find(code, ...)`.
 """
 
 from __future__ import annotations
