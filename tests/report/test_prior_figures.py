@@ -42,6 +42,20 @@ def test_a_panel_has_the_models_that_have_the_quantity_and_a_row_for_each_of_six
     assert len(points(classes, "o")) == 12
 
 
+def test_only_the_quantities_that_are_chosen_have_a_panel(refuses):
+    design = ba.make_design(items=20, annotators=3, labels=2, per_item=2, random_seed=1)
+    found = ba.describe_prior({"MACE": "mace", "one coin": "one_coin"}, design, draws=30, random_seed=1)
+    agree, right = plot_prior(found, ["vote_right", "agreement"]).axes  # in the order of the table
+    assert agree.get_title(loc="left") == "how often two annotators agree"
+    np.testing.assert_allclose(points(right, "o")[:, 0], found.table.query("quantity == 'vote_right'")["mean"])
+    (alone,) = plot_prior(found, "agreement").axes
+    np.testing.assert_allclose(points(alone, "o"), points(agree, "o"))
+    with refuses(FitError, "there is no quantity 'agrement'"):
+        plot_prior(found, "agrement")
+    with refuses(FitError, "quantities is empty"):
+        plot_prior(found, [])
+
+
 def test_labels_are_in_the_order_in_which_they_would_change(tiny_fit, refuses):
     table = ba.criticism.label_power_scaling(tiny_fit)
     left, right = plot_label_power_scaling(table.sample(frac=1, random_state=1)).axes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any, Unpack
 
@@ -12,7 +13,7 @@ from matplotlib.figure import Figure
 from bayesanno._core.fields import as_typed
 from bayesanno._core.intervals import CiKind
 from bayesanno._core.lazy import pd, xr
-from bayesanno._core.messages import FitError
+from bayesanno._core.messages import FitError, as_names, nearest
 from bayesanno._core.validate import check_made
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.criticism.prior import PriorDescription
@@ -34,7 +35,12 @@ CHANGES = {  # of a study, and how a panel names them
 
 
 def plot_prior(
-    description: PriorDescription, *, ci_prob: float | None = None, ci_kind: CiKind = None, figsize: style.Size = None
+    description: PriorDescription,
+    quantities: str | Sequence[str] | None = None,
+    *,
+    ci_prob: float | None = None,
+    ci_kind: CiKind = None,
+    figsize: style.Size = None,
 ) -> Figure:
     """Draw what priors imply before data: a panel for each quantity, with a row for each model that has it.
 
@@ -42,6 +48,8 @@ def plot_prior(
     ----------
     description : PriorDescription
         As `bayesanno.describe_prior` gives it.
+    quantities : str or sequence of str, optional
+        The quantities to draw, as its table names them, such as "accuracy" or "vote_right"; by default all.
     ci_prob, ci_kind
         As in `summary`: the share of the draws that a bar holds.
     figsize
@@ -56,7 +64,7 @@ def plot_prior(
     Raises
     ------
     FitError
-        If this is something else.
+        If this is something else, or has no such quantity.
 
     Examples
     --------
@@ -67,11 +75,18 @@ def plot_prior(
     'accuracy of an annotator'
     """
     check_made(description, "PriorDescription", "describe_prior")
+    known = description.table["quantity"].unique().tolist()
+    chosen = known if quantities is None else as_names(quantities)
+    for name in chosen:
+        if name not in known:
+            raise FitError(f"there is no quantity {name!r}: choose from {', '.join(known)}{nearest(name, known)}")
+    if not chosen:
+        raise FitError(f"quantities is empty: choose from {', '.join(known)}")
     every = [xr.DataArray(values[None], dims=("chain", "draw")) for values in description.drawn]
     ends = [list(describe_draws(values, ci_prob, ci_kind).values())[2:] for values in every]
     table = description.table.assign(**dict(zip(("low", "high"), np.array(ends).T, strict=True)))
     by = [name for name in ("dimension", "quantity") if name in table]
-    parts = list(table.groupby(by, sort=False))
+    parts = list(table[table["quantity"].isin(chosen)].groupby(by, sort=False))
     panels = [part[part["of"].isin(part["of"].unique()[:MOST_NAMED])] for _, part in parts]
     heights = np.array([0.5 + (ROW if shown["of"].nunique() == 1 else THIN_ROW) * len(shown) for shown in panels])
     figure, axes = style.new_grid(len(panels), 1, heights * min(1, style.MOST_INCHES / heights.sum()))
