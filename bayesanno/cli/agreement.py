@@ -181,7 +181,8 @@ def describe_order(data: ba.AnnotationData, *, asked: bool | None) -> list[str]:
     """Return in which order the labels are taken, if nobody asked for it and they have three or more."""
     if asked is not None or data.n_classes < LEAST_ORDERED or not find_label_scale(data, asked)[1]:
         return []
-    return [f"labels are taken as ordered, {' < '.join(data.classes)}: if they are not, use --unordered"]
+    how = f", {' < '.join(data.known_scale)}" if data.known_scale else " numbers"
+    return [f"labels are taken as ordered{how}: if they are not, use --unordered"]
 
 
 def describe(data: ba.AnnotationData, tables: dict[str, pd.DataFrame]) -> list[str]:

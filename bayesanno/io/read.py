@@ -471,7 +471,8 @@ def read_annotations(
         As for `read_table`.
     labels : str or sequence of str, optional
         All possible labels, also those that nobody used; grades from the lowest to the highest. A text is split at
-        commas. By default the labels that occur, numbers sorted as such, and words alphabetically, which is no order.
+        commas. By default the labels that occur: numbers and words of a known scale (bad, good, very good) from the
+        lowest to the highest, and other words alphabetically, which is no order.
     unsure : str or sequence of str, optional
         Labels that are answers but no classes, such as "unsure" or "skip": annotators may give them, but no item has
         them as its true label. Some models learn from them; leave them out with `.without_unsure()` for others.
