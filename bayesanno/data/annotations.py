@@ -53,7 +53,8 @@ class AnnotationData(LongTable, Labelled):
     unsure : str or sequence of str, optional
         Labels that cannot be true labels, such as "unsure" or "skip". The others are the `classes`.
     order_declared : bool, default False
-        Whether `labels` are in a declared order from the lowest to the highest; hashes do not depend on it.
+        Whether `labels` are in a declared order from the lowest to the highest; hashes do not depend on it. The order
+        of numbers and of words of a known scale needs no declaration.
     gold : mapping of item name to label, optional
         Known true labels, for evaluation only; models do not use them.
     controls : mapping of item name to label, optional
@@ -91,8 +92,8 @@ class AnnotationData(LongTable, Labelled):
 
     With ordered labels:
 
-    >>> graded = [("s1", "ada", "poor"), ("s1", "bo", "good"), ("s2", "ada", "fair")]
-    >>> data = AnnotationData.from_records(graded, labels=["poor", "fair", "good"])
+    >>> graded = [("s1", "ada", "B"), ("s1", "bo", "A"), ("s2", "ada", "C")]
+    >>> data = AnnotationData.from_records(graded, labels=["C", "B", "A"])
     >>> data.labels_are_ordered, AnnotationData.from_records(graded).labels_are_ordered
     (True, False)
     """
