@@ -1,18 +1,17 @@
-"""Ordered labels: whether their order was declared."""
+"""Ordered labels: whether their order is known."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.labelled import LEAST_ORDERED
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.modeling.findings import Finding, find
 
-LEAST = 3  # labels: reversing the order of two labels only swaps the ends of the scale
-
 
 def find_order(data: AnnotationData | AnnotationTotals) -> Iterator[Finding]:
-    """Yield that labels are not numbers and have no declared order.
+    """Yield that the order of the labels is not known: they are neither numbers, nor of a known scale, nor declared.
 
     Examples
     --------
@@ -24,5 +23,5 @@ def find_order(data: AnnotationData | AnnotationTotals) -> Iterator[Finding]:
     >>> list(find_order(AnnotationData.from_records(said, labels=["no", "maybe", "yes"])))
     []
     """
-    if not data.labels_are_ordered and data.n_classes >= LEAST:
+    if not data.labels_are_ordered and data.n_classes >= LEAST_ORDERED:
         yield find("order-undeclared", data.classes)

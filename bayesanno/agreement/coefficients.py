@@ -42,7 +42,7 @@ from bayesanno.agreement.pairs import WEIGHTED, AnnotatorPairs, find_pairs
 from bayesanno.agreement.resampling import check_resampling, resample_items, with_bounds
 from bayesanno.agreement.vote import disagreed_items, require_once, require_shared, shared_items
 from bayesanno.data.annotations import AnnotationData
-from bayesanno.data.labelled import divide, read_numbers
+from bayesanno.data.labelled import divide, order_known, read_numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -302,9 +302,13 @@ class Kappa:
 
 
 def find_label_scale(data: AnnotationData, ordered: bool | None) -> tuple[np.ndarray | None, bool]:
-    """Return the labels as numbers, if they are, and whether they are ordered (by default if they are numbers)."""
+    """Return the labels as numbers, if they are, and whether they are ordered.
+
+    By default they are if they are numbers, or words of a known scale in its order. Declared labels may be in no order.
+    """
     numbers = read_numbers(data.classes)
-    return numbers, numbers is not None if ordered is None else ordered
+    known = numbers is not None or order_known(data.classes) == data.classes
+    return numbers, known if ordered is None else ordered
 
 
 def agreement_table(
@@ -324,8 +328,8 @@ def agreement_table(
     ----------
     data : AnnotationData
     ordered : bool, optional
-        Whether the labels are ordered, for ordinal alpha and weighted kappa; by default if all are numbers. Others must
-        be declared in order, or be words of a known scale.
+        Whether the labels are ordered, for ordinal alpha and weighted kappa; by default if all are numbers or words of
+        a known scale, such as none, mild, severe. Others must be declared in order.
     sets : bool, default False
         Whether to compare the sets of labels that annotators chose, in data read with `multi_label`.
     ci_prob : float, optional
@@ -470,14 +474,21 @@ def _explain_undefined(data: AnnotationData, numbers: np.ndarray | None, is_orde
             "krippendorff_alpha_nominal and gwet_ac1 do not"
         )
     if not is_ordered:
-        found |= dict.fromkeys(("krippendorff_alpha_ordinal", *WEIGHTED), _no_order())
+        found |= dict.fromkeys(("krippendorff_alpha_ordinal", *WEIGHTED), _no_order(data))
     if numbers is None:
         found["krippendorff_alpha_interval"] = "the labels are not all numbers, so they have no distances"
     return found
 
 
-def _no_order() -> str:
-    return f"the labels have no order: if they are declared from lowest to highest, pass {option('ordered', True)}"
+def _no_order(data: AnnotationData) -> str:
+    """Return why coefficients by order are not available, and how to have them."""
+    how = option("ordered", True)
+    if data.order_declared:
+        return f"declared labels may be in no order: if they are declared from the lowest to the highest, use {how}"
+    if order_known(data.classes) is not None:
+        return f"the labels are taken as unordered: for their order use {how}"
+    declare = f"declare them from the lowest to the highest with {option('labels')}, and use {how}"
+    return f"no order of the labels is known: {declare}"
 
 
 def _explain_missing(
@@ -490,7 +501,7 @@ def _explain_missing(
         undefined = int((~np.isfinite(of_pairs[name])).sum())
         if undefined and name not in every:
             every[name] = f"{undefined} of {counted(n, 'pair')} gave one label and are left out"
-        elif undefined == n and every.get(name) != _no_order():
+        elif undefined == n and name not in reasons:
             every[name] = "no pair of annotators gave two labels to the items that they share"
     for name, each in found.items():
         if not math.isnan(each[0]) and math.isnan(sum(each)) and (n_shared == 1 or name in MEAN_OF_PAIRS):

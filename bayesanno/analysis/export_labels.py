@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -53,6 +54,7 @@ def export_labels(
     min_probability: float = 0.0,
     dimension: str | None = None,
     use_gold: bool = True,
+    reading: Mapping[str, Any] | None = None,
 ) -> ExportedLabels:
     """Write each item's most probable label, with its probability as the score, in a format that a tool imports.
 
@@ -90,6 +92,10 @@ def export_labels(
         The dimension, for data with several dimensions.
     use_gold : bool, default True
         Whether items with a known true label get that label, with probability 1.
+    reading : mapping, optional
+        The options that the annotations were read with, such as `{"columns": "ada,bo", "gold": "expert"}`. If `tasks`
+        is the table of the annotations, its columns of answers and known labels are left out: those that these options
+        name, those found by their names, and those with the names of annotators.
 
     Returns
     -------
@@ -137,8 +143,9 @@ def export_labels(
     path = Path(path)
     if not path.absolute().parent.is_dir():
         raise DataFileError(f"there is no folder {path.absolute().parent} to write {path.name} into")
-    records = Tasks() if tasks is None else read_tasks(tasks, to, item)
     view = view_for_table(fit)
+    people = getattr(view.named_data, "annotators", ())
+    records = Tasks() if tasks is None else read_tasks(tasks, to, item, reading=reading, annotators=people)
     part = part_of(view, dimension)
     require_latents(view.model, view.data, "labels", "export_labels")
     probability, data = np.array(part.posterior.values), part.data

@@ -175,7 +175,7 @@ def order_classes(data: AnnotationData, order: Sequence[str] | None = None, dime
         return names
     if not data.labels_are_ordered:
         raise DataError(
-            f"the order of the labels{of} {listed(data.classes)} was not declared (they are sorted alphabetically): "
+            f"the order of the labels{of} {listed(data.classes)} is not known: "
             "give it, lowest first, with "
             f"{spell('labels=[...] when reading the data, or with order=[...]', '--labels A,B,... of `bayesanno fit`')}"
         )

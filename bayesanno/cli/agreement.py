@@ -21,7 +21,7 @@ from bayesanno.agreement.noise import bound_noise_of
 from bayesanno.agreement.subsets import alpha_without_each
 from bayesanno.cli import options as opt
 from bayesanno.cli.files import describe_study, new_folder, print_result, show_status, show_table, write_results
-from bayesanno.data.labelled import ANYONE
+from bayesanno.data.labelled import ANYONE, LEAST_ORDERED
 from bayesanno.modeling.kinds import KINDS, ratings, refused_by
 from bayesanno.modeling.kinds.annotations import find_in_repeats, read_by_options
 
@@ -41,7 +41,10 @@ def agreement(
     out: opt.OutFolder,
     ordered: Annotated[
         bool | None,
-        opt.flag("--ordered/--unordered", "Whether labels are ordered, as numbers, known scales and --labels are."),
+        opt.flag(
+            "--ordered/--unordered",
+            "Whether labels are ordered; by default numbers and known scales are. --ordered takes --labels.",
+        ),
     ],
     sets: Annotated[bool, opt.flag("--sets", "With --multi-label: also compare the sets of labels of each answer.")],
     resamples: Annotated[int, opt.value("N", "Bootstrap samples of the items, for intervals; 0 for none.")],
@@ -86,11 +89,12 @@ def agreement(
             divergence = ba.behaviour_table(known).drop(columns=["annotator", "n_annotations"])
             tables["annotators.csv"] = tables["annotators.csv"].join(divergence)
         figures = draw(answers, known) if plots else {}
-        asked = {"seed": chosen, "ordered": find_label_scale(answers, ordered)[1], "sets": sets, "resamples": resamples}
+        by_order = find_label_scale(answers, ordered)[1]
+        asked = {"seed": chosen, "ordered": by_order, "sets": sets, "resamples": resamples}
         asked |= {"unsure_left_out": int(answers.unsure_by_annotator.sum())} if answers.unsure else {}
         run = describe_study("agreement", answers, began, **asked, posterior=posterior)
         files = write_results(folder, tables, figures, run)
-    print_result(describe(answers, tables), out, files)
+    print_result([*describe_order(answers, asked=ordered), *describe(answers, tables)], out, files)
 
 
 def tabulate(
@@ -171,6 +175,14 @@ def draw(data: ba.AnnotationData, known: ba.AnnotationData | xr.DataTree) -> dic
     if 3 <= _n_active(data) <= MOST_GROUPED:
         figures["distances.png"] = ba.report.plot_distances(data)
     return figures
+
+
+def describe_order(data: ba.AnnotationData, *, asked: bool | None) -> list[str]:
+    """Return in which order the labels are taken, if nobody asked for it and they have three or more."""
+    if asked is not None or data.n_classes < LEAST_ORDERED or not find_label_scale(data, asked)[1]:
+        return []
+    how = f", {' < '.join(data.known_scale)}" if data.known_scale else " numbers"
+    return [f"labels are taken as ordered{how}: if they are not, use --unordered"]
 
 
 def describe(data: ba.AnnotationData, tables: dict[str, pd.DataFrame]) -> list[str]:

@@ -60,10 +60,10 @@ def fit(
     The files are posterior.nc, labels.csv, annotators.csv, summary.csv, run.json and report.html. Probabilities of
     labels are adjusted by the check of the fit; the columns model_probability and model_p[...] have those of the model
     alone. Models of difficulty add difficulty.csv. Models of grades, and --grades, add grades.csv (labels are ordered
-    as in --labels, or as numbers). --bio adds tags.csv, and --recalibrate recalibration.csv. With --dask, labels are
-    Parquet files in the folder labels. A model of counts reads a table of successes and trials, or counts one label of
-    annotations (--positive). A model of several dimensions reads a long table with a label column for each
-    (--label A --label B).
+    as in --labels, as numbers, or as words of a known scale). --bio adds tags.csv, and --recalibrate recalibration.csv.
+    With --dask, labels are Parquet files in the folder labels. A model of counts reads a table of successes and trials,
+    or counts one label of annotations (--positive). A model of several dimensions reads a long table with a label
+    column for each (--label A --label B).
     """
     begin = time.perf_counter()
     options, source = opt.gather_options(**reading), opt.one_source(data)

@@ -106,14 +106,14 @@ def export(
 ) -> None:
     """Write the labels of a fit in the format of a tool.
 
-    The probability of each label is its score in the tool.
+    The probability of each label is its score in the tool. Answers of annotators and known labels are left out.
 
     \b
     bayesanno export run --to label-studio --tasks export.json --out labels.json
     bayesanno export run --to doccano --tasks texts.csv --out labels.jsonl
     """  # noqa: D301  (the escape keeps the lines as they are)
     check_out(out, overwrite=overwrite)
-    written = ba.export_labels(ba.load(folder), out, to=to, **arguments)
+    written = ba.export_labels(ba.load(folder), out, to=to, reading=reading_of(folder), **arguments)
     known = f", of which {written.n_known:,} are known to be true (--ignore-gold)" if written.n_known else ""
     typer.echo(f"{counted(written.n_items, 'label')} for {to}{known}")
     if written.n_unsure:

@@ -37,7 +37,7 @@ def read(
 
 
 def describe(table: pd.DataFrame, doubts: pd.DataFrame) -> Iterator[str]:
-    """Yield in words what was read: how much, the labels with their counts, the first rows, and what is doubted."""
+    """Yield in words what was read: how much, the labels with their counts, the first answers, and what is doubted."""
     labels = table["label"][table["label"] != ""]
     count = labels.replace(spell_numbers(labels.unique())).value_counts()
     n_items, n_people = (sum(map(bool, table[role].unique())) for role in ("item", "annotator"))
@@ -52,6 +52,7 @@ def describe(table: pd.DataFrame, doubts: pd.DataFrame) -> Iterator[str]:
         if role in table:
             known: Any = table[table[role] != ""]
             yield f"{what} of {counted(known['item'].nunique(), 'item')}"
-    yield show_table(table.head(SHOWN))
+    answered = table[table["label"] != ""]
+    yield show_table((table if answered.empty else answered).head(SHOWN))
     for doubt in doubts.itertuples():
         yield f"{doubt.code} ({doubt.level}): {doubt.message} {doubt.remedy}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -32,58 +31,10 @@ from bayesanno.data.labelled import (
     find_codes,
     name_labels,
     name_unsure,
+    order_known,
     order_responses,
     share_votes,
 )
-
-SCALES = (
-    ("none", "absent", "minimal", "very mild", "mild", "moderate", "severe", "very severe", "extreme"),
-    ("strongly disagree", "disagree", "somewhat disagree", "slightly disagree", "neutral", "slightly agree",
-     "somewhat agree", "agree", "strongly agree"),
-    ("strongly disagree", "disagree", "neither agree nor disagree", "agree", "strongly agree"),
-    ("strongly disagree", "disagree", "undecided", "agree", "strongly agree"),
-    ("never", "almost never", "rarely", "occasionally", "sometimes", "often", "usually", "almost always", "always"),
-    ("never", "seldom", "sometimes", "frequently", "always"),
-    ("very poor", "poor", "fair", "average", "good", "very good", "excellent"),
-    ("terrible", "very bad", "bad", "ok", "good", "very good", "great", "excellent", "perfect"),
-    ("much worse", "worse", "slightly worse", "same", "slightly better", "better", "much better"),
-    ("very low", "low", "medium", "high", "very high"),
-    ("none", "low", "moderate", "high", "critical"),
-    ("very negative", "negative", "slightly negative", "neutral", "slightly positive", "positive", "very positive"),
-    ("very dissatisfied", "dissatisfied", "neutral", "satisfied", "very satisfied"),
-    ("very unlikely", "unlikely", "neutral", "likely", "very likely"),
-    ("not at all", "slightly", "somewhat", "moderately", "very", "extremely"),
-    ("very easy", "easy", "medium", "hard", "very hard"),
-    ("irrelevant", "marginally relevant", "partially relevant", "relevant", "highly relevant", "perfectly relevant"),
-    ("neutral", "minor", "major", "critical"),
-    ("very small", "small", "medium", "large", "very large"),
-)  # fmt: skip
-
-
-def order_by_scale(labels: Sequence[str]) -> tuple[str, ...]:
-    """Return labels in the order of a known scale that has all of them.
-
-    Capitals do not matter, nor whether words are joined by blanks, hyphens or underscores.
-
-    Raises
-    ------
-    DataError
-        If no scale has all of them.
-
-    Examples
-    --------
-    >>> from bayesanno.data.annotations import order_by_scale
-    >>> order_by_scale(["mild", "none", "severe"]), order_by_scale(["Strongly_agree", "agree"])
-    (('none', 'mild', 'severe'), ('agree', 'Strongly_agree'))
-    """
-    name_of = {re.sub(r"[\s_-]+", " ", label.casefold()): label for label in labels}
-    scale = next((scale for scale in SCALES if {*name_of} <= {*scale}), ())
-    if not scale or len(name_of) < len(labels):
-        raise DataError(
-            f"the labels {listed(labels)} have no order that is known: declare them from the lowest to the highest "
-            f"with {option('labels')}"
-        )
-    return tuple(name_of[word] for word in scale if word in name_of)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -102,7 +53,8 @@ class AnnotationData(LongTable, Labelled):
     unsure : str or sequence of str, optional
         Labels that cannot be true labels, such as "unsure" or "skip". The others are the `classes`.
     order_declared : bool, default False
-        Whether `labels` are in a declared order from the lowest to the highest; hashes do not depend on it.
+        Whether `labels` are in a declared order from the lowest to the highest; hashes do not depend on it. The order
+        of numbers and of words of a known scale needs no declaration.
     gold : mapping of item name to label, optional
         Known true labels, for evaluation only; models do not use them.
     controls : mapping of item name to label, optional
@@ -140,8 +92,8 @@ class AnnotationData(LongTable, Labelled):
 
     With ordered labels:
 
-    >>> graded = [("s1", "ada", "poor"), ("s1", "bo", "good"), ("s2", "ada", "fair")]
-    >>> data = AnnotationData.from_records(graded, labels=["poor", "fair", "good"])
+    >>> graded = [("s1", "ada", "B"), ("s1", "bo", "A"), ("s2", "ada", "C")]
+    >>> data = AnnotationData.from_records(graded, labels=["C", "B", "A"])
     >>> data.labels_are_ordered, AnnotationData.from_records(graded).labels_are_ordered
     (True, False)
     """
@@ -194,9 +146,10 @@ class AnnotationData(LongTable, Labelled):
     ) -> Self:
         """Build from (item, annotator, label) triples.
 
-        Items and annotators are numbered by first appearance. Labels are sorted, with `unsure` ones last. `items` and
-        `labels` set the names and their order instead. They may include unused ones; `labels` must include all but
-        unsure ones. With `labels`, the order counts as declared.
+        Items and annotators are numbered by first appearance. Labels are sorted (numbers and words of a known scale
+        from the lowest to the highest, other words alphabetically), with `unsure` ones last. `items` and `labels` set
+        the names and their order instead. They may include unused ones; `labels` must include all but unsure ones. With
+        `labels`, the order counts as declared.
 
         Raises
         ------
@@ -378,13 +331,19 @@ class AnnotationData(LongTable, Labelled):
         Examples
         --------
         >>> from bayesanno import AnnotationData
-        >>> data = AnnotationData.from_records([("s1", "ada", "severe"), ("s1", "bo", "mild"), ("s2", "bo", "none")])
-        >>> data.labels, data.in_order().labels
-        (('mild', 'none', 'severe'), ('none', 'mild', 'severe'))
+        >>> said = [("s1", "ada", "severe"), ("s1", "bo", "mild"), ("s2", "bo", "none")]
+        >>> AnnotationData.from_records(said).in_order().labels
+        ('none', 'mild', 'severe')
         """
         if self.labels_are_ordered:
             return self
-        labels = (*order_by_scale(self.classes), *(label for label in self.labels if label in self.unsure))
+        known = order_known(self.classes)
+        if known is None:
+            raise DataError(
+                f"the labels {listed(self.classes)} have no order that is known: declare them from the lowest to the "
+                f"highest with {option('labels')}"
+            )
+        labels = (*known, *(label for label in self.labels if label in self.unsure))
         code = np.array([labels.index(label) for label in self.labels])
         return replace(self, label=code[self.label], labels=labels, order_declared=True)
 

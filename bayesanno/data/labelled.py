@@ -20,6 +20,7 @@ from bayesanno.data.orders import InEitherOrder
 type Codes = np.ndarray[tuple[int], np.dtype[np.int64]]
 
 ANYONE = "anyone"  # the annotator in a table of votes, where nobody is named
+LEAST_ORDERED = 3  # labels: reversing the order of two only swaps the ends of the scale
 NO_ANNOTATION = "there is no annotation: the table has no row with an item, an annotator and a label"
 
 
@@ -52,7 +53,8 @@ class Labelled(InEitherOrder, Described):
     unsure : tuple of str
         Labels that cannot be true labels, such as "unsure"; in the order of the labels.
     order_declared : bool
-        Whether the order of the labels was declared. Otherwise they are sorted.
+        Whether the order of the labels was declared. Otherwise they are sorted: numbers and words of a known scale from
+        the lowest to the highest, other words alphabetically.
     """
 
     annotators: tuple[str, ...]
@@ -109,11 +111,14 @@ class Labelled(InEitherOrder, Described):
 
     @property
     def labels_are_ordered(self) -> bool:
-        """Whether the order of the classes is known: it was declared, or they are increasing numbers."""
-        if self.order_declared:
-            return True
-        numbers = read_numbers(self.classes)
-        return numbers is not None and bool((np.diff(numbers) > 0).all())
+        """Whether the order of the classes is known: it was declared, or is that of numbers or of a known scale."""
+        return self.order_declared or order_known(self.classes) == self.classes
+
+    @property
+    def known_scale(self) -> tuple[str, ...]:
+        """Three or more classes that are words of a known scale, and in its order; empty for others."""
+        in_order = order_known(self.classes) == self.classes and not any(map(is_number, self.classes))
+        return self.classes if in_order and self.n_classes >= LEAST_ORDERED else ()
 
     @cached_property
     def class_codes(self) -> Codes:
@@ -142,9 +147,13 @@ class Labelled(InEitherOrder, Described):
         """
         return (
             f"{counted(self.n_annotations, 'annotation')} of {counted(self.n_items, 'item')} by "
-            f"{counted(self.n_annotators, 'annotator')}; labels {enumerated(self.classes)}"
+            f"{counted(self.n_annotators, 'annotator')}; labels {self._name_classes()}"
             + (f"; unsure: {enumerated(self.unsure)}{self._count_unsure()}" if self.unsure else "")
         )
+
+    def _name_classes(self) -> str:
+        """Return the classes in words, with the order of a known scale."""
+        return " < ".join(self.known_scale) or enumerated(self.classes)
 
     def _count_unsure(self) -> str:
         """Return the number of "unsure" annotations in words, if it is known."""
@@ -184,7 +193,7 @@ class Labelled(InEitherOrder, Described):
             ("annotations", f"{self.n_annotations:,}"),
             ("items", f"{self.n_items:,}"),
             ("annotators", f"{self.n_annotators:,}"),
-            ("labels", enumerated(self.classes)),
+            ("labels", self._name_classes()),
             *([("unsure labels", enumerated(self.unsure) + self._count_unsure())] if self.unsure else []),
         ]
 
@@ -275,19 +284,67 @@ def is_number(label: str) -> bool:
     return _NUMBER.fullmatch(label) is not None
 
 
+SCALES = (
+    ("none", "absent", "minimal", "very mild", "mild", "moderate", "severe", "very severe", "extreme"),
+    ("strongly disagree", "disagree", "somewhat disagree", "slightly disagree", "neutral", "slightly agree",
+     "somewhat agree", "agree", "strongly agree"),
+    ("strongly disagree", "disagree", "neither agree nor disagree", "agree", "strongly agree"),
+    ("strongly disagree", "disagree", "undecided", "agree", "strongly agree"),
+    ("never", "almost never", "rarely", "occasionally", "sometimes", "often", "usually", "almost always", "always"),
+    ("never", "seldom", "sometimes", "frequently", "always"),
+    ("very poor", "poor", "fair", "average", "good", "very good", "excellent"),
+    ("terrible", "very bad", "bad", "ok", "good", "very good", "great", "excellent", "perfect"),
+    ("much worse", "worse", "slightly worse", "same", "slightly better", "better", "much better"),
+    ("very low", "low", "medium", "high", "very high"),
+    ("none", "low", "moderate", "high", "critical"),
+    ("very negative", "negative", "slightly negative", "neutral", "slightly positive", "positive", "very positive"),
+    ("very dissatisfied", "dissatisfied", "neutral", "satisfied", "very satisfied"),
+    ("very unlikely", "unlikely", "neutral", "likely", "very likely"),
+    ("not at all", "slightly", "somewhat", "moderately", "very", "extremely"),
+    ("very easy", "easy", "medium", "hard", "very hard"),
+    ("irrelevant", "marginally relevant", "partially relevant", "relevant", "highly relevant", "perfectly relevant"),
+    ("neutral", "minor", "major", "critical"),
+    ("very small", "small", "medium", "large", "very large"),
+)  # fmt: skip
+
+
+def order_known(labels: Iterable[str]) -> tuple[str, ...] | None:
+    """Return labels in the order that they are known to have, as numbers or as words of a known scale; None for others.
+
+    Capitals of words do not matter, nor whether they are joined by blanks, hyphens or underscores.
+
+    Examples
+    --------
+    >>> from bayesanno.data.labelled import order_known
+    >>> order_known(["10", "9.5", "-1"]), order_known(["mild", "none", "severe"]), order_known(["no", "yes"])
+    (('-1', '9.5', '10'), ('none', 'mild', 'severe'), None)
+    >>> order_known(["Strongly_agree", "agree"])
+    ('agree', 'Strongly_agree')
+    """
+    names = [*labels]
+    numbers = read_numbers(names)
+    if numbers is not None:
+        return tuple(names[code] for code in np.argsort(numbers))
+    name_of = {re.sub(r"[\s_-]+", " ", name.casefold()): name for name in names}
+    scale = next((scale for scale in SCALES if {*name_of} <= {*scale}), ())
+    return tuple(name_of[word] for word in scale if word in name_of) if len(name_of) == len(names) and scale else None
+
+
 def sort_labels(labels: Iterable[str]) -> tuple[str, ...]:
-    """Return the distinct labels in order: as numbers if all of them, or all but one, are numbers, else as text.
+    """Return the distinct labels in order: numbers, but for one other word, or words of a known scale; else as text.
 
     Examples
     --------
     >>> from bayesanno.data.labelled import sort_labels
     >>> sort_labels(["10", "9.5", "-1"]), sort_labels(["10", "9", "none"]), sort_labels(["10", "9", "a", "b"])
     (('-1', '9.5', '10'), ('9', '10', 'none'), ('10', '9', 'a', 'b'))
+    >>> sort_labels(["good", "very bad", "bad"])
+    ('very bad', 'bad', 'good')
     """
     distinct = set(labels)
     words = sorted(label for label in distinct if not is_number(label))
     if len(words) > 1:
-        return tuple(sorted(distinct))
+        return order_known(distinct) or tuple(sorted(distinct))
     return (*sorted(distinct - set(words), key=lambda label: (Decimal(label), label)), *words)
 
 

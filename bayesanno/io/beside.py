@@ -22,7 +22,7 @@ from bayesanno.data.frame import find_faults
 from bayesanno.data.labelled import MISSING_CODES, Codes, spell_numbers
 from bayesanno.io.check import Spelling
 from bayesanno.io.comparisons import Words
-from bayesanno.io.names import ALIASES, FIELD, cells_of, find, name_of, where
+from bayesanno.io.names import ALIASES, FIELD, Question, cells_of, find, find_item, name_of, where
 from bayesanno.io.sources import Source, has_lists, open_source, text_of
 
 OF_FILES = (
@@ -74,7 +74,10 @@ def open_beside(source: Source, options: Mapping[str, Any], role: str = "item") 
         table = pd.DataFrame({asked: cells_of(table, asked, role)}).join(table)
         table.attrs |= attrs
         return table
-    own = asked if asked in table.columns else find(table, role)
+    try:
+        own = asked if asked in table.columns else find_item(table) if role == "item" else find(table, role)
+    except Question as question:
+        raise DataError(f"{question.message}: rename one to {role!r}") from None
     if own is None:
         known = listed(ALIASES[role], most=20)
         raise DataError(f"{name_of(table)} has no column for the {role}: looked for {known} among "

@@ -22,7 +22,7 @@ from typing import Any, Self
 from bayesanno._core.lazy import pd
 from bayesanno._core.messages import DataError, as_line, counted, enumerated, listed, nearest, option, spell
 from bayesanno.data.frame import TIE, as_text, find_faults, place_of
-from bayesanno.data.labelled import ANYONE, MISSING_CODES, is_number, read_numbers, spell_numbers
+from bayesanno.data.labelled import ANYONE, MISSING_CODES, SCALES, is_number, read_numbers, spell_numbers
 from bayesanno.io.comparisons import CODES
 from bayesanno.io.names import split_names
 from bayesanno.io.paths import parse_cell
@@ -102,13 +102,16 @@ _BESIDE = {"*": "**", "-": "+"}  # codes that are labels beside others
 _SUMS = ("total", "totals", "sum", "grand total")
 _DECIMAL = re.compile(r"-?\d+,\d\d?")  # with a comma; "1,000" is a thousand
 _PRINTED = re.compile(r"""\[\s*(?:(?:'[^']*'|"[^"]*"|-?[\d.]+)\s+)+(?:'[^']*'|"[^"]*"|-?[\d.]+)\s*\]""")  # by NumPy
-_LONG_NAME, _MANY_TIMES = 5, 10  # the least letters of a misspelt name, and how much rarer it is than the right one
-_RARE = 0.005  # the share of answers under which a label is rare
+_MANY_TIMES = 10  # how much rarer a misspelt label is than the right one
+_SHORT_WORD, _LONG_WORD = 3, 5  # the least letters of a word that may be misspelt, and of one that has few like it
+_RARE = 0.005  # the share of answers under which a label is very rare
 _SAME = 0.9  # if more than this share of repeated answers keep the label, rows may be duplicates by mistake
 _FEW_LABELS = 10  # that may each be given once
 _NAMED = 4  # names in a message
 # of category Cf, but not the tags of flags
 _UNSEEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
+
+_OPTIONS = ("labels", "label", "gold", "order", "without", "missing", "columns")  # that remedies name
 
 type Doubt = tuple[str, Sequence[str], int, dict[str, Any]]  # its code, the names, how much, and other words
 
@@ -167,7 +170,7 @@ def check_table(frame: pd.DataFrame, *, labels: Sequence[str] | None = None) -> 
 
 def _write(code: str, about: Sequence[str], n: int, words: Mapping[str, Any]) -> tuple[Any, ...]:
     rule = read_doubts()[code]
-    known = {f"option_{name}": option(name) for name in ("labels", "label", "gold", "order", "without", "missing")}
+    known = {f"option_{name}": option(name) for name in _OPTIONS}
     shown = enumerated(about, most=_NAMED) if code in ("orders", "contradiction") else listed(about, most=_NAMED)
     known |= {"about": " and ".join(map(repr, about[:2])) if code == "spelling" else shown, "n": f"{n:,}", **words}
     message, remedy = (as_line(rule[part].format(**known)) for part in ("message", "remedy"))
@@ -313,6 +316,9 @@ def _doubt_names(frame: pd.DataFrame, table: pd.DataFrame) -> Iterator[Doubt]:
     yield from _doubt_spelling("annotators", people)
     yield from _doubt_spelling("items", _find_doubtful(table, items))
     yield from _doubt_spelling("systems", systems)
+    if odd := [name for name in frame.attrs.get("odd", ()) if name in people]:
+        read_as = "is read as an annotator" if len(odd) == 1 else "are read as annotators"
+        yield "column-name", odd, len(odd), {"read": read_as}
     for what, names in (("annotators", people), ("items", items), ("systems", sorted(systems))):
         odd = [*find_missing_codes(names), *(name for name in names if name.casefold() in _SUMS)]
         if odd:
@@ -379,23 +385,44 @@ def _option_same(same: Mapping[str, str]) -> str:
 
 
 def _find_typos(count: Mapping[str, int]) -> dict[str, str]:
-    """Return rare labels that are a letter away from a frequent one, each with that."""
+    """Return labels that look like a misspelling of another with ten times as many answers or more, each with that.
+
+    They differ by one letter in a word of three letters or more, after its first letter. Another letter in a short word
+    is another word, as in cat and car, unless its label is very rare. Numbers, codes such as B-PER and NNP, and words
+    of known scales are no misspellings.
+    """
     if all(map(is_number, count)) or len(count) > 2000:
         return {}
-    total, near = sum(count.values()), dict[str, str]()
+    total, near, meant = sum(count.values()), dict[str, str](), {word for scale in SCALES for word in scale}
     for name, n in count.items():
-        is_long = len(name) >= _LONG_NAME and name.isalpha()
-        often = [other for other, m in count.items() if m >= _MANY_TIMES * n and _is_a_letter_away(name, other)]
-        often = [other for other in often if n < _RARE * total or (is_long and other[:1] == name[:1])]
+        if name.casefold() in meant:
+            continue
+        often = [other for other, m in count.items() if m >= _MANY_TIMES * n and _is_misspelt(name, other, n / total)]
         if often:
             near[name] = max(often, key=count.__getitem__)
     return near
 
 
+def _is_misspelt(name: str, right: str, share: float) -> bool:
+    """Return whether a name, with this share of the answers, has one word that may be misspelt for another name's."""
+    words, others = (re.split(r"[\W_]+", one) for one in (name, right))
+    differing = [pair for pair in zip(words, others, strict=False) if pair[0] != pair[1]]
+    if len(words) != len(others) or len(differing) != 1:
+        return False
+    word, other = differing[0]
+    shorter = min(word, other, key=len)
+    is_word = word.isalpha() and other.isalpha() and len(shorter) >= _SHORT_WORD
+    if not is_word or not _is_a_letter_away(word, other):
+        return False
+    if len(shorter) < _LONG_WORD and (other.isupper() or (len(word) == len(other) and sorted(word) != sorted(other))):
+        return share < _RARE and not other.isupper()
+    return word[0] == other[0] or share < _RARE
+
+
 def _is_a_letter_away(one: str, other: str) -> bool:
-    """Return whether two names differ in one letter: left out, put in, another one, or two that changed places."""
+    """Return whether two words differ in one letter: left out, put in, another one, or two that changed places."""
     short, long = sorted((one, other), key=len)
-    if len(long) < 2 or len(long) > len(short) + 1:  # single letters have nothing in common
+    if len(long) > len(short) + 1:
         return False
     at = next((at for at, pair in enumerate(zip(short, long, strict=False)) if pair[0] != pair[1]), len(short))
     rest, longer = short[at:], long[at:]

@@ -37,7 +37,7 @@ _PEOPLE = "|".join(name for name in ALIASES["annotator"] if name.isalpha())
 _NUMBERED = re.compile(rf"({_PEOPLE}|ann|anno|annot|reviewer|expert|person|labell?er|lf|llm)(?:[\W_]*\d+|[\W_]+[a-z])")
 _BESIDE = re.compile(
     r"(final|adjudicated|consensus|majority|aggregated?|agreed|resolved|hard|gold|reference)"
-    r"([\W_]*(label|vote|answer|class|rating|annotation))?|ground[\W_]*truth"
+    r"([\W_]*(label|vote|answer|class|rating|annotation))?|ground[\W_]*truth|experts?"
     r"|(topic|theme|domain|genre|section|dataset|split|fold|language|country|difficulty|level|year|date|length|title|"
     r"source|url|link|file|filename|timestamp|comments?|notes?|remarks?)([\W_]*\d+)?"
 )
@@ -182,6 +182,21 @@ def find(frame: pd.DataFrame, role: str, given: str | None = None, *, loosely: b
     return next(iter(found), None)
 
 
+def find_item(frame: pd.DataFrame) -> str | None:
+    """Return the column that names the items of a table with a row for each: an id decides before a text.
+
+    Raises
+    ------
+    Question
+        If two ids could.
+    """
+    found, loose = find(frame, "item", loosely=False), matching_loosely(frame.columns)
+    ids, texts = ([one for one in loose if (one.casefold() in CONTENTS) == is_text] for is_text in (False, True))
+    if found is None and ids:
+        return ids[0] if len(ids) == 1 else find(frame[ids], "item")
+    return texts[0] if found is None and len(texts) == 1 else found
+
+
 def name_of(frame: pd.DataFrame) -> str:
     """Return what messages call a table."""
     return str(frame.attrs.get("name", "the DataFrame"))
@@ -266,7 +281,7 @@ def sides_among(header: Iterable[str]) -> list[str]:
 
 
 def choose(frame: pd.DataFrame, chosen: str | Sequence[str], others: Container[str | None] = ()) -> list[str]:
-    """Return the columns that names, patterns such as `rater_*`, and positions such as `2:` stand for.
+    """Return the columns that names, patterns such as `rater_*`, and positions such as `2:` or `3:9` stand for.
 
     Patterns and positions leave out the columns of other roles.
 

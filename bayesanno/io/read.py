@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from functools import cache
 from inspect import signature
 from itertools import islice
@@ -411,6 +412,39 @@ def _leave_out(table: pd.DataFrame, given: Way) -> pd.DataFrame:
     return table
 
 
+def columns_of_answers(frame: pd.DataFrame, options: Way, annotators: Iterable[str]) -> list[str]:
+    """Return the columns of an opened table that hold answers and known labels, if these annotators are in it.
+
+    They are the columns with the annotators' names, and those that the options of reading find, but for the items and
+    what is compared; of an export those that its form names.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bayesanno.io.read import columns_of_answers
+    >>> from bayesanno.io.sources import open_source
+    >>> table = pd.DataFrame({"id": ["s1"], "text": ["So good!"], "ada": ["yes"], "bo": ["no"], "expert": ["yes"]})
+    >>> columns_of_answers(open_source(table), {"columns": "ada,bo", "gold": "expert"}, ["ada", "bo"])
+    ['ada', 'bo', 'expert']
+    """
+    if (tool := find_tool(frame)) is not None:
+        return [
+            name for name in map(str, frame.columns) if any(fnmatchcase(name, one) for one in tool.get("answers", ()))
+        ]
+    people, found = {*annotators}, {*annotators}
+    how = {name: value for name, value in options.items() if name not in (*_OPENING, "only", "without", "label")}
+    for label in as_names(options.get("label") or [""]):
+        try:
+            table = read_long(frame, how | ({"label": label} if label else {}))
+        except DataError:  # another table than that of the answers
+            continue
+        if people & {*table["annotator"]}:
+            first = table.attrs["used"][:1] if options.get("item") is None else []
+            shown = {options.get("item"), *first, *(table.attrs.get("sides") or ())}
+            found |= {*table.attrs["used"], *table.attrs.get("lists", ())} - shown
+    return [name for name in map(str, frame.columns) if name in found]
+
+
 # ------------------------------------------------------------------------------------------------------------ data
 
 
@@ -437,7 +471,8 @@ def read_annotations(
         As for `read_table`.
     labels : str or sequence of str, optional
         All possible labels, also those that nobody used; grades from the lowest to the highest. A text is split at
-        commas. By default the labels that occur, numbers sorted as such, and words alphabetically, which is no order.
+        commas. By default the labels that occur: numbers and words of a known scale (bad, good, very good) from the
+        lowest to the highest, and other words alphabetically, which is no order.
     unsure : str or sequence of str, optional
         Labels that are answers but no classes, such as "unsure" or "skip": annotators may give them, but no item has
         them as its true label. Some models learn from them; leave them out with `.without_unsure()` for others.

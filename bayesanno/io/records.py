@@ -519,6 +519,7 @@ def describe(frame: pd.DataFrame, roles: Mapping[str, str], made: pd.DataFrame, 
                 for one in said]  # fmt: skip
     starts = (*roles.values(), *used)
     made.attrs["used"] = [name for name in starts if name in frame.columns]
+    made.attrs["lists"] = [name for name in frame.columns if any(one.startswith(f"{name}[") for one in starts)]
     rest = [name or "column 1" for name in map(str, frame.columns)
             if not any(name == one or f"{{{name}}}" in one or one.startswith((f"{name}.", f"{name}[", f"{name}{{"))
                        for one in starts)]  # fmt: skip

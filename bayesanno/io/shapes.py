@@ -22,8 +22,8 @@ from bayesanno.io.names import (
     check_distinct,
     choose,
     find,
+    find_item,
     matching,
-    matching_loosely,
     name_of,
     numbered,
     others_than_annotators,
@@ -163,9 +163,9 @@ def wide(
     ----------
     frame : DataFrame
     columns : str or sequence of str, optional
-        The annotators' columns: names, patterns such as `rater_*`, or positions such as `2:`. A text is split at
-        commas. Needed unless all columns that are no other role's have one word for annotators with a number, as
-        `rater_1`.
+        The annotators' columns: names, patterns such as `rater_*`, or positions: `3:9` from the third to the ninth,
+        `2:` from the second on. A text is split at commas. Needed unless all columns that are no other role's have one
+        word for annotators with a number, as `rater_1`.
     item, gold : str, optional
         The columns of items and of true labels. Without a column of items, rows are numbered.
     count : str, optional
@@ -200,15 +200,14 @@ def wide(
                            "columns are "
                            "annotators")  # fmt: skip
     check_distinct(text, {"annotator": items if items in named else None, "item": items})
+    check_distinct(text, {"annotator": gold if gold in named else None, "gold": gold})
+    asked = {*split_names(columns)}
+    odd = [name for name in beside(named) if columns and name not in asked]  # by a position or a pattern
     counts = _count_of(text, count, columns)
     counts = None if counts in named and count is None else counts
     if count is not None and item is None:
         items = None
-    said = (
-        set(text[named].to_numpy(dtype=object).ravel())
-        if columns and not {*split_names(columns)} <= {*text.columns}
-        else set()
-    )
+    said = set(text[named].to_numpy(dtype=object).ravel()) if columns and not asked <= {*text.columns} else set()
     if len(named) > 1 and {*named} <= said:
         raise Question(f"{name_of(text)}: the names {listed(named)} are labels too, so the first line may be data",
                        {"no_header": True}, {"columns": ",".join(named)})  # fmt: skip
@@ -263,7 +262,7 @@ def wide(
                f"annotators {listed(named)}", *([f"true labels in {golden!r}"] if "gold" in made else []),
                *([f"each row counts {counts!r} times"] if counts else []), left_out]  # fmt: skip
     made.attrs |= {"name": name_of(text), "unit": "place" if multi_label or split else text.attrs["unit"]}
-    made.attrs |= {"read_as": "; ".join(filter(None, said_of)), "numbered": numbers, "used": used}
+    made.attrs |= {"read_as": "; ".join(filter(None, said_of)), "numbered": numbers, "used": used, "odd": odd}
     return made
 
 
@@ -297,13 +296,7 @@ def _item_of(frame: pd.DataFrame, item: str | None, named: Sequence[str]) -> str
     if item is not None:
         return item if "{" in item and item not in frame.columns else find(frame, "item", item)
     rest = frame.drop(columns=[name for name in named if name in frame.columns])
-    found = find(rest, "item", loosely=False)
-    loose = matching_loosely(rest.columns)
-    ids, texts = ([one for one in loose if (one.casefold() in CONTENTS) == is_text] for is_text in (False, True))
-    if found is None and ids:
-        found = ids[0] if len(ids) == 1 else find(rest[ids], "item")
-    if found is None and len(texts) == 1:
-        found = texts[0]
+    found = find_item(rest)
     if found is None and (frame.attrs.get("index") in rest.columns or "" in rest.columns):
         found = "" if "" in rest.columns else frame.attrs["index"]
     if found is None or found.casefold() == "item":
@@ -484,7 +477,8 @@ def one_hot(
         lacking = "item" if item is None else "annotator"
         said = f"{name_of(text)}: no column for the {lacking} among {listed(list(text.columns), most=6)}"
         raise Question(said, *({lacking: name} for name in text.columns))
-    named = sorted(choose(text, columns, [item, annotator]))
+    chosen = named = sorted(choose(text, columns, [item, annotator]))
+    header = list(text.columns)
     cells = text[named].apply(lambda one: one.str.casefold())
     wrong = ~cells.isin(list(_CHOSEN))
     if wrong.any(axis=None):
@@ -505,4 +499,5 @@ def one_hot(
     made = made.astype({"annotator": "str"})
     made.attrs |= {"labels": ["no", "yes"], "name": name_of(text), "unit": text.attrs["unit"]}
     made.attrs["read_as"] = f"items in {item!r}; annotators in {annotator!r}; labels {listed(named)}"
+    made.attrs["used"] = [one for one in (item, annotator, *chosen) if one in header]
     return made

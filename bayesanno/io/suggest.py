@@ -14,6 +14,7 @@ from bayesanno.data.labelled import is_number
 from bayesanno.io.names import (
     ALIASES,
     Way,
+    beside,
     likely,
     matching,
     numbered,
@@ -44,8 +45,11 @@ def suggest(frame: pd.DataFrame, given: Way) -> list[Way]:
     known = {role: str(given.get(role) or next(iter(matching(header, role) or roles[role]), "")) for role in roles}
     item, who, said = known.values()
     who = who if not naming or who in matching(header, "annotator") else naming[0]
+    run = [] if people else _find_run(text, [name for name in header if name != item])
+    who = "" if who in run else who  # it holds the same labels as other columns
     free = [name for name in header if name not in (item, who, *map(str, given.values()))]
-    others = [name for name in free if name not in others_than_annotators(header) and name != item]
+    others = [name for name in run or free if name not in others_than_annotators(header) and name != item]
+    known_labels = [name for name in beside(run) if name not in map(str, given.values())]
     numbers = _without_total(text, [name for name in free if text[name].str.fullmatch("[0-9]{1,9}").all()])
     distinct = [name for name in free if (text[name] != "").all() and text[name].is_unique]
     named_by = {} if item or not distinct or distinct[0] in people else {"item": distinct[0]}
@@ -88,12 +92,13 @@ def suggest(frame: pd.DataFrame, given: Way) -> list[Way]:
     if is_votes and (texts or not set(text[numbers].to_numpy().ravel()) <= {"0", "1", "2", "3", "4", "5"}):
         ways.append(votes)
     if len(others) > 1 and not who:
-        ways.append({"columns": _columns(header, others), **named_by})
+        ways.append({"columns": _columns(header, others), **named_by,
+                     **({"gold": known_labels[0]} if len(known_labels) == 1 else {})})  # fmt: skip
     if is_votes:
         ways.append(votes)
     if who:
         ways.append(turned)
-    if not who and len(free) > 2 - bool(item):
+    if not who and not run and len(free) > 2 - bool(item):
         ways.append({"item": item or free[0], "annotator": free[0] if item else free[1], "label": label})
     if len(header) == 1 and (mark := _mark(header[0], text)):
         ways.append({"separator": mark})
@@ -127,6 +132,23 @@ def _find_label(text: pd.DataFrame, item: str, free: Sequence[str]) -> str:
             shares[name] = filled[name].nunique() / len(filled)
     least = min(shares.values(), default=0.0)
     return next((name for name, share in shares.items() if share <= 2 * least), next(reversed(free), ""))
+
+
+def _find_run(text: pd.DataFrame, names: Sequence[str]) -> list[str]:
+    """Return the longest run of neighbouring columns with a few values that repeat, or that the column before has."""
+    values = {name: {*text[name].str.casefold()} - {""} for name in names}
+    few = {name: 2 * len(values[name]) <= (text[name] != "").sum() for name in names}
+    runs: list[list[str]] = [[]]
+    for name in names:
+        own, before = values[name], values[runs[-1][-1]] if runs[-1] else set[str]()
+        shared = len(own & before)
+        goes_on = 0 < shared and (shared == len(own) or (few[name] and 2 * shared >= min(len(own), len(before))))
+        if not goes_on:
+            runs.append([])
+        if goes_on or few[name]:
+            runs[-1].append(name)
+    longest = max(runs, key=len)
+    return longest if len(longest) > 1 else []
 
 
 def _columns(header: Sequence[str], names: Sequence[str]) -> str:

@@ -19,6 +19,7 @@ from bayesanno._core.lazy import pd
 from bayesanno._core.messages import DataError, listed, nearest, option
 from bayesanno.io.names import ALIASES, name_of
 from bayesanno.io.paths import Rows, as_name, parse_cell
+from bayesanno.io.read import columns_of_answers
 from bayesanno.io.sources import open_source, rows_of
 
 type Record = Mapping[str, Any]
@@ -331,8 +332,17 @@ def find_writer(name: str, given: Mapping[str, Any]) -> Tool:
     return tool
 
 
-def read_tasks(source: Any, name: str, item: str | None = None) -> Tasks:
+def read_tasks(
+    source: Any,
+    name: str,
+    item: str | None = None,
+    *,
+    reading: Mapping[str, Any] | None = None,
+    annotators: Iterable[str] = (),
+) -> Tasks:
     """Read what a tool shows for each item: the records of its own export, or the rows of a table.
+
+    Columns with answers of the annotators, or with known labels, are left out.
 
     Parameters
     ----------
@@ -342,6 +352,10 @@ def read_tasks(source: Any, name: str, item: str | None = None) -> Tasks:
     item : str, optional
         The field of the item, a path to it, or a template over fields. The default is the tool's own field, or a column
         whose name is an alias of item.
+    reading : mapping, optional
+        The options that the annotations were read with.
+    annotators : iterable of str
+        The names of the annotators.
 
     Raises
     ------
@@ -359,14 +373,16 @@ def read_tasks(source: Any, name: str, item: str | None = None) -> Tasks:
     if not found:
         looked = f"looked for {listed(usual)} among {listed(header)}"
         raise DataError(f"{table} has no field for the item: {looked}; name it with {option('item')}")
-    reading, by_item = Rows({"item": found[0]}, header, outer=["item"]), dict[str, list[Record]]()
+    hidden = {*columns_of_answers(frame, reading or {}, annotators)} - {found[0], *shows}
+    named, by_item = Rows({"item": found[0]}, header, outer=["item"]), dict[str, list[Record]]()
     for place, record in rows:
-        task = {name: parse_cell(cell) if name in ("annotations", "fields") else cell for name, cell in record.items()}
-        for row in reading.read(record, place):
+        task = {name: parse_cell(cell) if name in ("annotations", "fields") else cell for name, cell in record.items()
+                if name not in hidden}  # fmt: skip
+        for row in named.read(record, place):
             one = as_name(row.values["item"], "item")
             by_item.setdefault(one, []).append(task)
             if not one:
-                reading.check(lambda: iter(rows), ["item"])
+                named.check(lambda: iter(rows), ["item"])
                 raise DataError(
                     f"{place}: {found[0]} is missing: fill it in, or name another field with {option('item')}"
                 )

@@ -263,6 +263,28 @@ def test_words_have_no_interval_alpha_and_an_order_only_if_declared():
     assert np.isnan(unordered.loc["krippendorff_alpha_ordinal", "value"])
 
 
+def test_words_of_a_known_scale_are_ordered_by_default_and_declared_words_only_if_asked():
+    answers, words = answers_of(50), ("low", "medium", "high")
+    scale = ba.agreement_table(from_matrix(answers, labels=words), **ONCE).set_index("coefficient")
+    numbers = ba.agreement_table(from_matrix(answers), **ONCE).set_index("coefficient")
+    of_order = ["krippendorff_alpha_ordinal", "cohen_kappa_linear", "cohen_kappa_quadratic"]
+    assert scale.loc[of_order, "value"].equals(numbers.loc[of_order, "value"])
+    assert "Krippendorff's ordinal alpha" in ba.agreement.advise(
+        from_matrix(answers, labels=words), scale.reset_index()
+    )
+    turned = replace(from_matrix(answers, labels=("high", "low", "medium")), order_declared=True)
+    for data, ordered, reason in (
+        (turned, None, "declared labels may be in no order: .* use ordered=True"),
+        (from_matrix(answers, labels=words), False, "the labels are taken as unordered"),
+        (from_matrix(answers, labels=("ham", "eggs", "spam")), None, "no order of the labels is known: .*labels="),
+    ):
+        table = ba.agreement_table(data, ordered=ordered, **ONCE).set_index("coefficient")
+        assert table.loc[of_order, "value"].isna().all()
+        assert table.loc[of_order, "reason"].str.contains(reason).all()
+    by_place = ba.agreement_table(turned, ordered=True, **ONCE).set_index("coefficient")
+    assert by_place.loc[of_order, "value"].equals(numbers.loc[of_order, "value"])
+
+
 def test_an_annotator_who_shares_no_item_agrees_with_nobody():
     data = from_matrix([[0, 0, -1], [1, 0, -1], [1, 1, -1], [-1, -1, 1]])
     table = ba.annotator_agreement(data).set_index("annotator")

@@ -37,7 +37,7 @@ def tagged(*tags, item="s/{}"):
 @pytest.fixture(scope="module")
 def f(mace_fit, tiny_fit, multi_fit, count_fit):
     usage = from_prior(LabelUsage(centre="even"), tiny_data())
-    words = by_em(of(*((f"i{n}", who, ("poor", "fair", "good")[n % 3]) for n in range(6) for who in "abc")))
+    words = by_em(of(*((f"i{n}", who, ("plain", "fair", "good")[n % 3]) for n in range(6) for who in "abc")))
     bare = {"tiny": tiny_fit, "mace": mace_fit, "multi": multi_fit, "counts": count_fit, "usage": usage, "words": words}
     return SimpleNamespace(**bare, recalibrated=ba.recalibrate(tiny_fit))
 
@@ -76,9 +76,9 @@ OF_LABELS = [
 OF_GRADES = [
     (lambda f: ba.decide_labels(f.mace, "square"), DataError, "did you mean 'squared'"),
     (lambda f: ba.decide_labels(f.mace, {}, order=ORDER), DataError, "order applies only to the losses"),
-    (lambda f: ba.decide_labels(f.words, "squared"), DataError, "the order of the labels .* was not declared"),
-    (lambda f: ba.grade_table(f.words), DataError, "the order of the labels .* was not declared"),
-    (lambda f: ba.grade_table(f.words, order=["poor", "fair", "god"]), DataError, "did you mean 'good'"),
+    (lambda f: ba.decide_labels(f.words, "squared"), DataError, "the order of the labels .* is not known"),
+    (lambda f: ba.grade_table(f.words), DataError, "the order of the labels .* is not known"),
+    (lambda f: ba.grade_table(f.words, order=["plain", "fair", "god"]), DataError, "did you mean 'good'"),
     (lambda f: ba.grade_table(f.mace, order=["no", *ORDER]), DataError, "must name each label once .*: see 'no'"),
     (lambda f: ba.grade_table(f.multi, order=["-", "+"]), FitError, "order applies to one dimension"),
     (lambda f: ba.grade_table(f.counts), FitError, "grade_table needs labels"),

@@ -87,3 +87,23 @@ def test_ratings_are_compared_by_their_values(agree, tmp_path, rng):
         code, _, err = agree(f"rated.csv --scale -30:130 {more} --out other")
         assert (code, said in err) == (1, True)
         assert not (tmp_path / "other").exists()
+
+
+def test_it_says_in_which_order_it_takes_labels_and_reports_by_that(agree, tmp_path):
+    table = pd.read_csv(tmp_path / "crowd.csv")
+    said = {}
+    for file, names in (("moods", ("bad", "good", "very good")), ("marks", (1, 2, 3)), ("crowd", None)):
+        words = (
+            table if names is None else table.replace({"label": dict(zip(("no", "maybe", "yes"), names, strict=True))})
+        )
+        words.drop(columns="gold").to_csv(tmp_path / f"{file}.csv", index=False)
+        for flag in ("", "--unordered"):
+            options = f"{file}.csv {flag} --out found --overwrite --seed 1 --resamples 20 --no-plots"
+            code, out, err = agree(options)
+            assert code == 0, err
+            order = [line for line in out.splitlines() if line.startswith("labels are taken as ordered")]
+            said[file, flag] = [*order, *(["ordinal"] if "Report Krippendorff's ordinal alpha" in out else [])]
+    how = ": if they are not, use --unordered"
+    assert said["moods", ""] == [f"labels are taken as ordered, bad < good < very good{how}", "ordinal"]
+    assert said["marks", ""] == [f"labels are taken as ordered numbers{how}", "ordinal"]
+    assert said["crowd", ""] == said["crowd", "--unordered"] == said["moods", "--unordered"] == []

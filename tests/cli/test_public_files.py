@@ -132,7 +132,7 @@ EXPECTED = {
         ("1", "37"), ("no", "yes"), 6,
     ),
     "raw_data.csv": (("0", "1"), ("0", "1"), ("1", "2", "4"), 3),
-    "mqm.tsv": (("Online-A.1574/3", "Online-B.1590/3"), ("rater1", "rater2"), ("Major", "Minor"), 2),
+    "mqm.tsv": (("Online-A.1574/3", "Online-B.1590/3"), ("rater1", "rater2"), ("Minor", "Major"), 2),
     "judgements.jsonl": (("81/1",), ("author_1", "expert_2"), ("model_a", "model_b", "tie"), 2),
     "arena.csv": (("58ab", "2a5c"), ("arena_user_973",), ("model_a", "model_b", "tie"), 2),
     "pandalm.csv": (("0", "1", "2"), ("p1", "p2"), ("first", "second", "tie"), 3),

@@ -24,6 +24,15 @@ def test_it_prints_the_table_its_labels_and_its_doubts(command, tmp_path):
     assert command("read", "long.csv")[1].splitlines()[1] == lines[0]
 
 
+def test_the_first_rows_that_it_shows_have_an_answer(command, tmp_path):
+    (tmp_path / "a.csv").write_text(
+        "item,annotator,label\n" + "".join(f"s{n},ada,n/a\n" for n in range(7)) + "s9,ada,x\n"
+    )
+    rows = command("read", "a.csv", "--missing", "n/a")[1].splitlines()
+    assert [line.split() for line in rows if line.split()[:1] == ["s9"]] == [["s9", "ada", "x", "9"]]
+    assert not [line for line in rows if line.split()[:1] == ["s0"]]
+
+
 def test_several_files_and_annotators_that_are_left_out(command, tmp_path):
     (tmp_path / "a.csv").write_text(ROUND)
     (tmp_path / "b.csv").write_text("label,item,annotator,note\nsad,s2,ada,d\n")

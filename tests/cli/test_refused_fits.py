@@ -43,7 +43,7 @@ OF_SETTINGS = {
     "mace answers.csv --initvals random": "initvals is 'random': it must be one of 'auto', 'vote', 'prior'",
     "mace answers.csv --coverage 0": "coverage is 0.0: it must be above 0 and at most 1",
     "mace answers.csv --seed 99999999999999999999": "seed is 99999999999999999999",
-    "mace answers.csv --grades": "the order of the labels 'no', 'yes' was not declared",
+    "mace answers.csv --grades": "the order of the labels 'no', 'yes' is not known",
     "mace answers.csv --bio": "labels are not BIO tags, ",
     "mace answers.csv --recalibrate other.csv": "other.csv, line 2: no item of this file, such as 's9'",
     "easy_hard answers.csv --recalibrate truth.csv": "easy_hard gives item types",

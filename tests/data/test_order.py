@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 import bayesanno as ba
+from bayesanno.analysis.grades import order_classes
 from bayesanno.modeling.kinds import kind_of
 
 RECORDS = [("s1", "ada", "no"), ("s1", "bo", "maybe"), ("s2", "ada", "yes"), ("s2", "bo", "yes")]
@@ -26,14 +27,30 @@ def again(data):
         (["0.5", "1", "1.5"], True),
         (["1e3", "5", "7"], False),  # sorted as text, since few write grades so
         (["1", "1.0", "2"], False),  # two names of one number
+        (["Very good", "bad", "good"], True),
+        (["low", "medium", "HIGH"], True),
+        (["low", "medium", "good"], False),  # words of two scales
+        (["good", "Good", "bad"], False),  # two spellings of one word
     ],
 )
-def test_the_order_is_known_if_it_was_declared_or_labels_are_numbers(labels, known):
+def test_the_order_is_known_if_it_was_declared_or_labels_are_numbers_or_words_of_a_scale(labels, known):
     records = [("s1", who, label) for who, label in zip("abc", labels, strict=True)]
     assert ba.AnnotationData.from_records(records).labels_are_ordered is known
     declared = ba.AnnotationData.from_records(records, labels=labels)
     assert declared.labels_are_ordered
     assert declared.labels == tuple(labels)
+
+
+def test_words_of_a_known_scale_are_in_its_order_unless_another_is_declared():
+    said = [("s1", "ada", "good"), ("s1", "bo", "bad"), ("s2", "ada", "Very good"), ("s2", "bo", "n/a")]
+    data = ba.AnnotationData.from_records(said, unsure="n/a")
+    assert data.labels == ("bad", "good", "Very good", "n/a")
+    assert "labels bad < good < Very good; unsure: n/a" in data.describe()
+    assert data.in_order() is data
+    turned = ba.AnnotationData.from_records(said[:3], labels=["Very good", "good", "bad"])
+    assert turned.in_order().labels == ("Very good", "good", "bad")
+    assert "labels Very good, good, bad" in turned.describe()
+    assert [order_classes(one) for one in (data, turned)] == [("bad", "good", "Very good"), turned.labels]
 
 
 def test_every_reader_keeps_what_was_declared():

@@ -143,9 +143,22 @@ class TestRareLabels:
             ({"pass": 500, "fail": 400, "psas": 4}, {"psas": "pass"}),
             ({"cat": 900, "bat": 800, "hat": 3}, {"hat": "cat"}),
             ({"a": 900, "b": 3, "c": 800}, {}),  # letters have nothing in common
-            ({"cat": 30, "dog": 30, "caat": 3}, {}),  # not so rare
+            ({"cat": 30, "dog": 30, "caat": 3}, {"caat": "cat"}),
+            ({"cat": 30, "dog": 30, "caat": 4}, {}),  # not so rare
+            ({"good": 104, "bad": 64, "very bad": 49, "very good": 88, "god": 8}, {"god": "good"}),
+            ({"dog": 120, "cat": 100, "dgo": 3}, {"dgo": "dog"}),
             ({"1": 900, "2": 800, "11": 3}, {}),
             ({"cat": 90, "dog": 80, "zebra": 2}, {}),
+            ({"cat": 300, "car": 20, "bat": 3}, {}),  # other words
+            ({"mild": 300, "wild": 20}, {}),
+            ({"negative": 40, "positive": 400}, {}),
+            ({"typical": 400, "atypical": 40}, {}),
+            ({"O": 900, "B-PER": 90, "I-PER": 1, "B-LOC": 50, "I-LOC": 2}, {}),  # codes
+            ({"NNP": 900, "NNPS": 3, "NNS": 400, "NN": 800, "VBD": 500, "VBN": 2}, {}),
+            ({"A": 900, "B": 300, "C": 30, "D": 3}, {}),
+            ({"en": 900, "es": 30, "de": 3, "yes": 90, "yeah": 3}, {}),
+            ({"1": 900, "10": 30, "11": 3, "grade1": 90, "grade2": 3}, {}),
+            ({"slow": 300, "low": 3, "medium": 100}, {}),  # a word of a known scale is meant
         ],
     )
     def test_a_rare_label_may_be_another_one(self, counts, right):

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bayesanno._core.messages import DataError, NamesWarning
 from bayesanno.io.read import read_annotations
 from tests.io.cases import reading
 from tests.io.refused.columns import VOTES
@@ -71,6 +72,33 @@ def test_known_names_beside_annotators_are_left_out_or_the_known_labels(read):
     assert (agreed.annotators, agreed.gold) == (("ann1", "ann2"), {"1": "pos", "2": "neg"})
     assert read(COLUMNS, columns="ada_*").gold == {"a": "x"}
     assert read(COLUMNS, columns=["ada_1", "gold"]).gold == {}
+
+
+PANEL = (
+    "comment_id;text;Anna K.;ben;Chloé;expert\n1;so;pos;neg;pos;pos\n2;no;neg;;neg;neg\n3;oh;pos;pos;;\n"
+    "4;ah;n/a;pos;neg;\n"
+    "5;eh;pos;pos;neg;\n6;uh;neg;neg;pos;\n7;hm;pos;neg;neg;\n"
+)
+
+
+def test_a_column_of_true_labels_is_an_annotator_only_if_it_is_named_and_else_it_is_doubted(read, recwarn):
+    assert read(PANEL, columns="3:5", gold="expert").gold == read(PANEL, columns="3:", gold="expert").gold
+    assert read(PANEL, columns="ben,expert").annotators == ("ben", "expert")
+    with pytest.raises(DataError, match="column 'expert' cannot be both annotator and gold"):
+        read(PANEL, columns="ben,expert", gold="expert")
+    assert not [one for one in recwarn if "column-name" in str(one.message)]
+    with pytest.warns(NamesWarning, match="'expert' is read as an annotator.* Name true labels with gold="):
+        assert read(PANEL, columns="3:").annotators[-1] == "expert"
+
+
+@pytest.mark.filterwarnings("ignore::bayesanno.errors.NamesWarning")
+def test_columns_that_share_labels_are_suggested_with_the_known_labels_beside_them(read):
+    with pytest.raises(DataError) as caught:
+        read(PANEL)
+    asked, first, *_ = str(caught.value).splitlines()
+    assert "do not say which columns are annotators" in asked
+    assert first.endswith("columns='Anna K.,ben,Chloé', gold='expert')")
+    assert read(PANEL, columns="Anna K.,ben,Chloé", gold="expert").gold == {"1": "pos", "2": "neg"}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ import pandas as pd
 import pytest
 
 from bayesanno._core.messages import ExportWarning
+from bayesanno.io.read import columns_of_answers
+from bayesanno.io.sources import open_source
 from tests.io.cases import reading, refusing
 
 HIT = (
@@ -108,3 +110,16 @@ test_what_is_wrong_is_named_with_its_line = refusing({
                                                                                          "missing"),
     "two controls": (POOL.replace("b.jpg\t\tdog", "b.jpg\t\tcat"), "line 5, .*: item 't2' has two controls"),
 }, "answers.csv")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        (HEADER + ROWS, ["WorkerId", "Answer.mood"]),
+        (POOL, ["OUTPUT:result", "GOLDEN:result", "ASSIGNMENT:worker_id"]),
+    ],
+    ids=["mturk", "toloka"],
+)
+def test_columns_of_answers_are_known_for_an_export_to_other_tools(keep, text, hidden):
+    path = keep(text, "batch.csv" if text.startswith('"') else "pool.tsv")
+    assert columns_of_answers(open_source(path), {}, ["W1"]) == hidden
