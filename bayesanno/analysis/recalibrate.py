@@ -36,7 +36,7 @@ import numpy as np
 
 from bayesanno._core.intervals import CiKind
 from bayesanno._core.lazy import pd, xr
-from bayesanno._core.messages import DataError, FitError, listed
+from bayesanno._core.messages import DataError, FitError, listed, spell
 from bayesanno.analysis.parameters import describe_draws
 from bayesanno.analysis.views import view_for_table
 from bayesanno.data.annotations import AnnotationData
@@ -471,8 +471,8 @@ def check_gold(model: AnnotationModel, data: Any, gold: Any) -> dict[str, dict[s
         found |= {str(name): free} if free else {}
     if not found:
         raise FitError(
-            "no true label is known, apart from controls, which the fit has used: give gold, a mapping of item to "
-            "label or a file with columns item and gold"
+            "no true label is known, apart from controls, which the fit has used: give "
+            f"{spell('gold, a mapping of item to label or a file', '--gold FILE')} with columns item and gold"
         )
     return found
 

@@ -19,7 +19,7 @@ import bayesanno as ba
 from bayesanno._core.files import write_whole
 from bayesanno._core.intervals import find_bounds
 from bayesanno._core.lazy import pd, xr
-from bayesanno._core.messages import counted, name_error, percent
+from bayesanno._core.messages import counted, enumerated, name_error, percent
 from bayesanno._core.running import status
 from bayesanno.agreement.vote import vote_right
 from bayesanno.analysis.annotators import agree_with_gold
@@ -29,8 +29,10 @@ from bayesanno.analysis.ranking import has_pairs
 from bayesanno.analysis.recalibrate import about_recalibration
 from bayesanno.analysis.write_labels import WrittenLabels
 from bayesanno.data.labelled import ANYONE
+from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.view import ADJUSTMENT, Fit, FitView, parts_of, view_of
 from bayesanno.inference.diagnosis.findings import MISFIT, WRONG, read_findings
+from bayesanno.io.check import doubt_data
 from bayesanno.io.write import write_table
 from bayesanno.modeling.findings import Finding
 from bayesanno.modeling.kinds import Data
@@ -113,12 +115,12 @@ def write_if_asked(table: pd.DataFrame, out: Path | None) -> None:
         typer.echo(out)
 
 
-def print_findings(found: Sequence[Finding], where: str, **known: str) -> None:
-    """Print findings to stderr, the most serious first; beyond a few lines say `where` the others are.
+def print_findings(found: Sequence[Finding], where: str, *, lines: int = MOST_FINDINGS, **known: str) -> None:
+    """Print findings to stderr, the most serious first; beyond a few `lines` say `where` the others are.
 
     `known` has what words in capitals stand for in remedies, such as DIR.
     """
-    most = len(found) if len(found) <= MOST_FINDINGS else MOST_FINDINGS - 1
+    most = len(found) if len(found) <= lines else lines - 1
     for one in found[:most]:
         text = re.sub(r"(?<= )[A-Z]{3,}(?= )", lambda word: known.get(word[0], word[0]), one.text)
         typer.echo(f"{one.level}: {text}", err=True)
@@ -134,7 +136,15 @@ def finish_fit(view: FitView, run: Mapping[str, Any], out: Path, *, report: bool
     print_result(describe_result(run), out, ())
     known = {"DIR": quote(str(out)), "MODEL": view.model.name}
     known |= {} if data is None else {"DATA": data}
-    print_findings(read_findings(view), f"see {out / ('report.html' if report else 'run.json')}", **known)
+    doubts = [] if isinstance(view.named_data, AnnotationTotals) else doubt_data(view.named_data)
+    if codes := enumerated(list(dict.fromkeys(one.partition(":")[0] for one in doubts))):
+        typer.echo(f"first: correct the names that were warned of ({codes}), and fit again before you judge", err=True)
+    print_findings(
+        read_findings(view),
+        f"see {out / ('report.html' if report else 'run.json')}",
+        lines=MOST_FINDINGS - bool(codes),
+        **known,
+    )
     print_result((), out, run["files"])
     if "ranking.csv" in run["files"]:
         table = ba.ranking_table(view).round({"elo_mean": 0}).astype({"elo_mean": int})

@@ -216,9 +216,10 @@ def _make_options(*names: str) -> dict[str, Any]:
             meant = {"labels": "A,B,...", "same": "A=B"}.get(name, "COL" if name == "label" else "LABEL")
             made[name] = Annotated[Texts, value(meant, f"{said[name].removesuffix('.')}; may be repeated.", *of_label)]
         else:
-            metavar = _METAVARS.get(name, "A,B,..." if "Sequence" in kind else "COL")
+            is_list = "Sequence" in kind and name not in _METAVARS
+            metavar = _METAVARS.get(name, "A,B,..." if is_list else "COL")
             what = f"{name_one_of(format_names())}; or the TOML file of a tool." if name == "format" else said[name]
-            made[name] = Annotated[Text, value(metavar, what)]
+            made[name] = Annotated[Texts if is_list else Text, value(metavar, what)]
     return made
 
 
@@ -229,6 +230,8 @@ _OPTIONS = _make_options(*(name for name in OF_READING if name != "transpose"), 
     "transpose": Annotated[bool, flag("--transpose", "Rows are annotators, and columns are items.")],
     "drop_unsure": Annotated[bool, flag("--drop-unsure", "Leave out the answers that --unsure names.")],
 }
+_OF_ONE_LIST = ("label", "labels", "unsure", "same")  # which have lists of their own
+_LISTS = [name for name, kind in _OPTIONS.items() if get_args(kind)[0] == Texts and name not in _OF_ONE_LIST]
 OF_KINDS = {name: value(*shown) for kind in KINDS.values() for name, shown in kind.options.items()}
 _OF_MODELS = _make_options("controls", "items", "annotators") | {
     "add": Annotated[File, value("FILE", "Further answers (item,annotator,label), as `bayesanno next` asks for.")],
@@ -375,6 +378,7 @@ def gather_options(
     """
     named = tuple(label or ())
     said = DataOptions({name: value for name, value in given.items() if value not in (None, False, [], (), "auto")})
+    said.update({name: ",".join(said[name]) for name in _LISTS if name in said})  # given again: one longer list
     if "same" in said:
         said["same"] = parse_settings(said["same"], option="--same", form="LABEL=LABEL", example="dgo=dog")
     said.label = named

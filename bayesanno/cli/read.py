@@ -31,6 +31,8 @@ def read(
     if len(options.label) > 1:
         raise ba.DataError("read shows one label column: name one")
     table = read_long(opt.one_source(data), options.reading)
+    if "labels" in options:
+        ba.AnnotationData.from_frame(table, labels=options["labels"])  # refuses a label that is not declared
     for line in describe(table, ba.check_table(table, labels=options.get("labels"))):
         typer.echo(line)
     write_if_asked(table, out)

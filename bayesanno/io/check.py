@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -19,8 +19,12 @@ from importlib.resources import files
 from shlex import quote
 from typing import Any, Self
 
+import numpy as np
+
 from bayesanno._core.lazy import pd
 from bayesanno._core.messages import DataError, as_line, counted, enumerated, listed, nearest, option, spell
+from bayesanno.data.annotations import AnnotationData
+from bayesanno.data.described import split_dimensions
 from bayesanno.data.frame import TIE, as_text, find_faults, place_of
 from bayesanno.data.labelled import ANYONE, MISSING_CODES, SCALES, is_number, read_numbers, spell_numbers
 from bayesanno.io.comparisons import CODES
@@ -214,11 +218,22 @@ def doubt_names(*, labels: Mapping[str, int], annotators: Iterable[str]) -> list
     return [f"{code}: {message} {remedy}" for code, *_, message, remedy in (_write(*one) for one in found)]
 
 
+def doubt_data(data: Any) -> list[str]:
+    """Return what is doubted of the names in data, as when they were read; of labels only if they are not declared."""
+    labels, annotators = Counter[str](), set[str]()
+    for table in split_dimensions(data).values():
+        annotators |= {*getattr(table, "annotators", ())}
+        if isinstance(table, AnnotationData) and not table.order_declared:
+            n = np.bincount(table.label, minlength=table.n_labels).tolist()
+            labels += Counter(dict(zip(table.labels, n, strict=True)))
+    return doubt_names(labels=labels, annotators=sorted(annotators))
+
+
 def _doubt_spelling(what: str, names: Iterable[str]) -> Iterator[Doubt]:
     groups = find_alike(names)
     if not groups:
         return
-    others = sum(map(len, groups)) - 2
+    others = len(groups) - 1
     joined = set[str]()
     for one, *rest in groups:
         for other in rest:

@@ -67,3 +67,26 @@ def test_a_row_that_is_wrong_is_shown_and_doubted(command, tmp_path):
     code, out, _ = command("read", "a.csv")
     assert code == 0
     assert "no-annotator (stop): a.csv, line 3: label 'y' of item 's1' has no annotator. Fill it in" in out
+
+
+def test_a_list_that_is_given_twice_is_one_list_and_read_refuses_what_a_fit_refuses(command, tmp_path):
+    rows = [f"s{k},{who},{label}" for k, (who, label) in enumerate([("a", "x"), ("b", "n/a"), ("a", "y"), ("b", "?")])]
+    (tmp_path / "t.csv").write_text("\n".join(["item,annotator,label", *rows]))
+    code, out, _ = command("read", "t.csv", "--missing", "n/a", "--missing", "?")
+    assert code == 0
+    assert "labels: x (1), y (1)" in out
+    code, out, err = command("read", "t.csv", "--labels", "x,y")
+    assert (code, out) == (1, "")
+    assert "label 'n/a' of item 's1' is not among the declared labels" in err
+
+
+def test_a_fit_says_first_that_names_may_be_mistakes(command, tmp_path):
+    labels = ["yes", "no", "Yes", "no", "yes", "no"]
+    rows = [f"s{k},{who},{label}" for k, label in enumerate(labels) for who in "abc"]
+    (tmp_path / "t.csv").write_text("\n".join(["item,annotator,label", *rows]))
+    fit = ["fit", "one_coin", "t.csv", "--method", "em", "--seed", 1, "--no-report"]
+    _, _, err = command(*fit, "--out", "run")
+    assert "first: correct the names that were warned of (spelling), and fit again before you judge\n" in err
+    for option in (("--ignore-case",), ("--labels", "yes,no,Yes")):  # joined, or meant
+        _, _, err = command(*fit, *option, "--out", f"run{len(option)}")
+        assert "first: " not in err

@@ -116,7 +116,7 @@ class TestSpellings:
     def test_characters_that_nobody_sees_do_not_distinguish_names(self, read):
         text = "item,annotator,label\n1,a,yes\n2,a,y\u00ades\n3,a,no\u200f\n4,a,no\n"
         _, said = warnings_of(read, text)
-        assert "are different labels (2 more cases)" in said[0]
+        assert "are different labels (1 more case)" in said[0]
         assert "use strip=True" in said[0]
         assert read(text, strip=True).labels == ("no", "yes")
 

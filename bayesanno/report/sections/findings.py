@@ -6,7 +6,6 @@ The invariant: `is_off` decides whether what rests on the probabilities of label
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,11 +27,10 @@ from bayesanno.criticism.power_scaling import (
 )
 from bayesanno.criticism.predictive import PredictiveCheck, predictive_check
 from bayesanno.criticism.sbc import gives_labels
-from bayesanno.data.annotations import AnnotationData
 from bayesanno.data.totals import AnnotationTotals
 from bayesanno.fits.view import FitPart, FitView, parts_of
 from bayesanno.inference.diagnosis.findings import MISFIT, SHARED, WRONG, modes_found, read_findings
-from bayesanno.io.check import doubt_names
+from bayesanno.io.check import doubt_data
 from bayesanno.modeling.class_prior import class_prior_of
 from bayesanno.modeling.findings import Finding, Rule, read_rules, threshold_of
 from bayesanno.report.blocks import join_ends
@@ -206,13 +204,7 @@ class Findings:
     @property
     def doubts_of_names(self) -> list[str]:
         """What is doubted of labels and names, as when the data were read."""
-        labels, annotators = Counter[str](), set[str]()
-        for part in parts_of(self.view, need_items=False):
-            annotators |= {*getattr(part.data, "annotators", ())}
-            if isinstance(part.data, AnnotationData):
-                n = np.bincount(part.data.label, minlength=part.data.n_labels).tolist()
-                labels += Counter(dict(zip(part.data.labels, n, strict=True)))
-        return doubt_names(labels=labels, annotators=sorted(annotators))
+        return doubt_data(self.view.named_data)
 
 
 def explain_rule(code: str) -> Rule | None:
