@@ -33,9 +33,8 @@ def label_table(fit: xr.DataTree | FitView, *, coverage: float | None = None) ->
         recalibrated labels: by the model alone), `weight` (1 minus the entropy as a share of its maximum: 1 if the
         label is certain, 0 if all are equally probable), `agreement` (the share of the item's answers that are this
         label), `vote` (the label of most answers, as in `majority_vote`; "" without answers), `gold` if any is known,
-        `kept`. Soft labels to train on are `p[...]`, or `label` with `weight`.
-        cleanlab's `label_quality` is `label`, `probability`, `agreement` and `n_annotations`, and its `pred_probs` are
-        `p[...]`.
+        `kept`. Soft labels to train on are `p[...]`, or `label` with `weight`. cleanlab's `label_quality` is `label`,
+        `probability`, `agreement` and `n_annotations`, and its `pred_probs` are `p[...]`.
 
         Models with item difficulties add `difficulty`, its posterior mean. Models that allow for items whose true label
         nobody gave add `p_none`; that probability is spread over the labels not given. For data with several

@@ -116,16 +116,36 @@ def read_gold(model: ba.AnnotationModel, data: Any, path: Path, options: Mapping
     return known.get("", known)
 
 
-@opt.command(intervals=True)
+def write_changed(
+    folder: Path,
+    change: Callable[[FitView], xr.DataTree],
+    out: Path,
+    what: str,
+    *,
+    coverage: float | None = None,
+    report: bool = True,
+    overwrite: bool = False,
+) -> None:
+    """Load a fit, change it, and write the files of the result."""
+    begin = time.perf_counter()
+    check_coverage(coverage)
+    with new_folder(out, overwrite=overwrite) as unfinished:
+        fit = ba.load(folder)
+        with show_status(what):
+            view = view_of(change(view_of(fit)))
+        run = write_fit(view, unfinished, coverage=coverage, began=begin, reading=reading_of(folder))
+    finish_fit(view, run, out, report=report)
+
+
+@opt.command(write_changed, intervals=True)
 def recalibrate(
     folder: opt.FitFolder,
     out: opt.OutFolder,
     gold: Annotated[
         opt.File, opt.value("FILE", "True labels of some items (item,gold); by default those of the fit's own data.")
     ] = None,
-    coverage: opt.Coverage = None,
-    report: opt.Report = True,
-    overwrite: opt.Overwrite = False,
+    *,
+    writing: opt.Writing,
 ) -> None:
     """Correct the label probabilities of a fit by true labels.
 
@@ -138,10 +158,10 @@ def recalibrate(
         known = None if gold is None else read_gold(before.model, before.named_data, gold, options)
         return ba.recalibrate(before, known)
 
-    write_changed(folder, change, out, "recalibrating", coverage=coverage, report=report, overwrite=overwrite)
+    write_changed(folder, change, out, "recalibrating", **writing)
 
 
-@opt.command(ba.combine_modes)
+@opt.command(ba.combine_modes, write_changed, intervals=True)
 def modes(
     folder: opt.FitFolder,
     out: opt.OutFolder,
@@ -150,9 +170,7 @@ def modes(
     ] = None,
     *,
     random_seed: opt.Seed,
-    coverage: opt.Coverage = None,
-    report: opt.Report = True,
-    overwrite: opt.Overwrite = False,
+    writing: opt.Writing,
 ) -> None:
     """Weigh the modes of a fit, or leave chains out.
 
@@ -165,7 +183,7 @@ def modes(
             return ba.combine_modes(before, random_seed=random_seed)
         return ba.drop_chains(before, numbers)
 
-    write_changed(folder, change, out, "weighing modes", coverage=coverage, report=report, overwrite=overwrite)
+    write_changed(folder, change, out, "weighing modes", **writing)
 
 
 def parse_chains(text: str) -> list[int]:
@@ -174,27 +192,6 @@ def parse_chains(text: str) -> list[int]:
     if not all(number.isdecimal() for number in numbers):
         raise ba.FitError(f"--drop-chains {text}: give the numbers of chains, as in --drop-chains 2,3")
     return [int(number) for number in numbers]
-
-
-def write_changed(
-    folder: Path,
-    change: Callable[[FitView], xr.DataTree],
-    out: Path,
-    what: str,
-    *,
-    coverage: float | None,
-    report: bool,
-    overwrite: bool,
-) -> None:
-    """Load a fit, change it, and write the files of the result."""
-    begin = time.perf_counter()
-    check_coverage(coverage)
-    with new_folder(out, overwrite=overwrite) as unfinished:
-        fit = ba.load(folder)
-        with show_status(what):
-            view = view_of(change(view_of(fit)))
-        run = write_fit(view, unfinished, coverage=coverage, began=begin, reading=reading_of(folder))
-    finish_fit(view, run, out, report=report)
 
 
 @opt.command(ba.write_report, intervals=True)

@@ -105,6 +105,14 @@ Adjust = Annotated[
 ]
 
 
+class Writing(TypedDict):
+    """How the files of a changed fit are written."""
+
+    coverage: Coverage
+    report: Report
+    overwrite: Overwrite
+
+
 class Sampling(TypedDict):
     """How NUTS draws."""
 

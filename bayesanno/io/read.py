@@ -582,14 +582,13 @@ def data_of_source(
         ways = doubts.attrs["ways"].get(doubt.code, [{}])
         raise _with_command(str(doubt.message), table, *(write_command(source, {**shown, **way}) for way in ways))
     doubts = doubts[doubts["level"] != "note"]
-    hidden = len(doubts) - MOST_DOUBTS
-    for n, doubt in enumerate(doubts.head(MOST_DOUBTS).itertuples(), start=1):
-        more = (
-            f" ({hidden} more: {spell('bayesanno.check_table', 'bayesanno read')})"
-            if n == MOST_DOUBTS and hidden > 0
-            else ""
+    said = [f"{doubt.code}: {doubt.message} {doubt.remedy}" for doubt in doubts.itertuples()]
+    if len(said) > MOST_DOUBTS:
+        said[MOST_DOUBTS - 1] += (
+            f" ({len(said) - MOST_DOUBTS} more: {spell('bayesanno.check_table', 'bayesanno read')})"
         )
-        warn(f"{name_of(table)}: {doubt.code}: {doubt.message} {doubt.remedy}{more}", NamesWarning)
+    for one in said[:MOST_DOUBTS]:
+        warn(f"{name_of(table)}: {one}", NamesWarning)
     return data
 
 

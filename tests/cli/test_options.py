@@ -34,7 +34,7 @@ def test_one_option_sets_the_intervals_of_every_command_that_has_some(command, t
     given = {
         name for name, each in typer.main.get_group(app).commands.items() if "ci" in {one.name for one in each.params}
     }
-    assert given == {"fit", "recalibrate", "report", "groups", "agreement", "compare", "sensitivity"}
+    assert given == {"fit", "recalibrate", "modes", "report", "groups", "agreement", "compare", "sensitivity"}
     before = az.rcParams["stats.ci_prob"]
     vb = "--method vb --seed 1 --no-report --ci 0.95"
     assert command("fit", "one_coin", "@crowd", "--out", "run", *vb.split())[0] == 0

@@ -1,7 +1,7 @@
 """Fitting: the same seed gives the same draws, the draws are of the posterior, and wrong requests are refused."""
 
 import json
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 
 import numpy as np
@@ -38,7 +38,8 @@ def of_origin(fit):
     attrs, stats = fit["posterior"].attrs, fit["sample_stats"].attrs
     names = ("creation_library", "modeling_interface", "inference_library", "inference_library_version")
     for group in (attrs, stats):
-        assert datetime.fromisoformat(group["created_at"]).tzinfo is not None
+        age = datetime.now(UTC) - datetime.fromisoformat(group["created_at"])  # fails for a time without a zone
+        assert timedelta(0) <= age < timedelta(hours=6)
     assert attrs.items() <= stats.items()
     return tuple(attrs[name] for name in names)
 

@@ -387,9 +387,10 @@ def _find_copies(group: Mapping[str, Any], where: str) -> list[Finding]:
 
 def _explain(groups: Sequence[Mapping[str, Any]], errors: Mapping[str, Any] | None) -> bool:
     """Whether groups of copies explain most of the correlation of errors, which is a mean over all pairs."""
-    n_annotators = [(len(one["group"]), len(one["group"]) / one["share"]) for one in groups]
-    of_pairs = [size * (size - 1) / (n * (n - 1)) for size, n in n_annotators]
-    by_copies = sum(share * one["correlation"] for share, one in zip(of_pairs, groups, strict=True))
+    by_copies = 0.0
+    for one in groups:
+        size, n = len(one["group"]), len(one["group"]) / one["share"]  # of the group, and of all annotators
+        by_copies += one["correlation"] * size * (size - 1) / (n * (n - 1))
     return bool(groups) and (errors is None or by_copies >= (errors["correlation"] - errors["expected"]) / 2)
 
 

@@ -201,7 +201,7 @@ class Findings:
         """The annotator table; None if the model has no competence."""
         return None if self.view.model.competence is None else annotator_table(self.view)
 
-    @property
+    @cached_property
     def doubts_of_names(self) -> list[str]:
         """What is doubted of labels and names, as when the data were read."""
         return doubt_data(self.view.named_data)
